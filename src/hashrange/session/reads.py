@@ -183,11 +183,21 @@ class Query(Runnable[list[T_co]], Generic[T_co]):
     def only(self, model: type[S]) -> Query[S]:
         """Read only the items of one class of a union, with its own key condition where it has one."""
         chosen: Any = model
+        models = self._models_within(chosen)
         narrowed: Any = self._copy_with(_only=(chosen,))
         if len(self.plan.models) > 1 and self.plan.branches:
             with suppress(DeclarationError):  # it has none: items of other classes are dropped after reading
-                narrowed.plan = plan_read(replace(self.plan.signature, models=(chosen,)))
+                narrowed.plan = plan_read(replace(self.plan.signature, models=models))
         found: Query[S] = narrowed
+        return found
+
+    def _models_within(self, chosen: ModelClass) -> tuple[ModelClass, ...]:
+        """Return what a class has in common with the classes that are read; raise ValueInvalid if that is nothing."""
+        models = self.plan.models
+        found = tuple(m for m in models if issubclass(m, chosen)) or (chosen,) * issubclass(chosen, models)
+        if not found:
+            known = ", ".join(each.__name__ for each in models)
+            raise ValueInvalid(f"{self.plan.label} reads no {chosen.__name__}: only() takes one of {known}")
         return found
 
     def whole(self: Query[View[I]]) -> Query[I]:

@@ -50,6 +50,13 @@ class Runnable(ABC, Generic[T_co]):
                 text += f": a {operation} has the attributes of its result only when it was run, with .run() or await"
             raise AttributeError(text, name=name, obj=self)
 
+        def __bool__(self) -> bool:  # unseen, so that mypy's truthy-bool finds it
+            self.used = True  # one error says enough
+            raise TypeError(
+                f"a {type(self).__name__} that was not run is neither true nor false: "
+                "test its result, which .run() or await returns"
+            )
+
     def __await__(self) -> Generator[Any, None, T_co]:
         return self._run_async().__await__()
 

@@ -60,6 +60,24 @@ def test_an_attribute_of_a_read_that_was_not_run_says_how_to_run_it(db):
     assert copy.copy(db.book("1")).run() is None
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda db: db.book("1"),
+        lambda db: db.book("1").required(),
+        lambda db: db.by_author("Lem"),
+        lambda db: db.by_author("Lem").count(),
+        lambda db: db.create(SOLARIS),
+        lambda db: db.transact(db.create(SOLARIS)),
+        lambda db: db.batch([SOLARIS]),
+    ],
+)
+def test_what_was_not_run_is_neither_true_nor_false(db, start):
+    work = start(db)
+    with pytest.raises(TypeError, match=r"was not run is neither true nor false: .* \.run\(\) or await"):
+        bool(work)
+
+
 def read_stream(database):
     arn = database.call("DescribeTable", {"TableName": "library"})["Table"]["LatestStreamArn"]
     shard = database.call("DescribeStream", {"StreamArn": arn})["StreamDescription"]["Shards"][0]["ShardId"]

@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 import hashrange
-from hashrange import Ge, Get, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, Unreadable, via
+from hashrange import Ge, Get, Gsi, Item, Key, Latest, Le, Patterns, Query, Table, Unreadable, ValueInvalid, via
 from tests.unit.session.conftest import InterceptingTransport
 
 table = Table("mailbox", "pk", "sk", deletion_protection=False, indexes=[Gsi("ByDay", "day_pk", "day")])
@@ -208,3 +208,14 @@ def test_an_item_that_lacks_what_every_class_requires_stays_unreadable():
         database.call("PutItem", {"TableName": "visits", "Item": raw})
         with pytest.raises(Unreadable, match="needs guest"):
             db.past("a").run()
+
+
+def test_only_takes_a_class_of_the_union_and_refuses_others(db):
+    with pytest.raises(ValueInvalid, match=r"^Mailbox.entries reads no Meta: only\(\) takes one of Note, Mail$"):
+        db.entries("a").only(Meta)
+    with pytest.raises(ValueInvalid, match=r"reads no Mail: only\(\) takes one of Note$"):
+        db.entries("a").only(Note).only(Mail)
+
+
+def test_only_a_class_above_those_of_the_union_reads_no_others(db):
+    assert db.entries("a").only(Item).run() == db.entries("a").run()
