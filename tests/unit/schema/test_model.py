@@ -39,6 +39,13 @@ def test_a_default_follows_from_the_other_field():
     assert Loan(book="1", start=EXACT, due=EXACT).due == EXACT.replace(microsecond=0)
 
 
+def test_a_default_beyond_the_calendar_is_refused_with_its_field():
+    last = datetime(9999, 12, 20, tzinfo=UTC)
+    with pytest.raises(ValidationError, match=r"due is 14 days.* after start.*beyond year 9999"):
+        Loan(book="1", start=last)
+    assert Loan(book="1", start=last, due=last).due == last
+
+
 def test_a_validator_of_the_class_itself_comes_first():
     renewed = Renewed(book="1")  # type: ignore[call-arg]
     assert renewed.start == EXACT.replace(microsecond=0)

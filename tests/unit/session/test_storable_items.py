@@ -7,12 +7,27 @@ from typing import Literal, Protocol
 import pytest
 
 import hashrange
-from hashrange import Get, Gsi, Item, Patterns, Query, Secret, Table, Update, ValueInvalid, Version, View, initially
+from hashrange import (
+    Commas,
+    Get,
+    Gsi,
+    Item,
+    Patterns,
+    Query,
+    Secret,
+    Table,
+    Update,
+    Upsert,
+    ValueInvalid,
+    Version,
+    View,
+    initially,
+)
 
 NOON = datetime(2027, 1, 15, 12, tzinfo=UTC)
 table = Table("orders", "pk", "sk", indexes=[Gsi("Unpaid", "unpaid", "placed_at"), Gsi("ByState", "name", "state_key")])
 
-tags = Table("tags", "name", indexes=[Gsi("ByLabel", "label")])
+tags = Table("tags", "name", indexes=[Gsi("ByLabel", "label"), Gsi("ByWords", "words"), Gsi("ByHash", "digest")])
 
 
 class Order(Item, table=table, pk="CUSTOMER#{name}", sk="ORDER#{number:06d}"):
@@ -71,10 +86,15 @@ class Seat(Item, table=table, pk="SEAT#{name}", sk="#"):
 class Tag(Item, table=tags):
     name: str
     label: str | None = None
+    words: Commas[str] | None = None
+    digest: bytes | None = None
 
 
 class Orders(Patterns, Protocol):
     def relabel(self, name: str, label: str | None) -> Update[Tag]: ...
+    def reword(self, name: str, words: Commas[str] | None) -> Update[Tag]: ...
+    def upsert_words(self, name: str, words: Commas[str]) -> Upsert[Tag]: ...
+    def rehash(self, name: str, digest: bytes) -> Update[Tag]: ...
     def order(self, name: str, number: int) -> Get[Order]: ...
     def unpaid(self, name: str) -> Query[Unpaid]: ...
     def shipment(self, name: str) -> Get[Shipment]: ...
@@ -179,3 +199,14 @@ def test_a_field_that_is_an_index_key_is_not_empty(db):
     with pytest.raises(ValueInvalid, match="cannot be empty"):
         db.relabel("1", "").run()
     assert db.relabel("1", None).run().label is None
+
+
+def test_an_index_key_that_is_stored_as_an_empty_value_is_refused_by_every_write(db):
+    db.create(Tag(name="1", words=["a"], digest=b"a")).run()
+    for write in (db.reword("1", []), db.upsert_words("1", []), db.rehash("1", b"")):
+        with pytest.raises(ValueInvalid, match="is a key of an index and cannot be empty"):
+            write.run()
+    for tag in (Tag(name="2", words=[]), Tag(name="2", digest=b"")):
+        with pytest.raises(ValueInvalid, match="is a key of an index and cannot be empty"):
+            db.put(tag).run()
+    assert db.reword("1", None).run().words is None

@@ -23,6 +23,7 @@ from hashrange import (
     Ttl,
     Update,
     Upsert,
+    ValueInvalid,
     Version,
     View,
     after,
@@ -123,6 +124,11 @@ def test_an_upsert_that_creates_stores_every_default(database):
     assert stored(database, "visits").keys() == {*Visit.model_fields, "pk"} - {"tags"}
     assert (made.label, made.notes, made.status) == ("A", ["first"], "open")
     assert db.is_open("a", "open", 5).run().count == 5
+
+
+def test_a_default_that_would_be_beyond_the_calendar_is_an_invalid_value(database):
+    with pytest.raises(ValueInvalid, match=r"ends_at is 1 day.* after at.*beyond year 9999"):
+        Visits.open(database).hit("a", datetime.max.replace(tzinfo=UTC), 1).run()
 
 
 def test_an_upsert_keeps_what_is_stored(database):

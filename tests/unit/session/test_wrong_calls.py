@@ -72,7 +72,7 @@ def test_a_negative_limit_is_an_invalid_value(db):
 
 
 def test_an_empty_index_key_is_refused_without_proposing_a_none_that_the_field_does_not_take(db):
-    text = r"cannot be empty: give a text, or None if it is declared as str \| None$"
+    text = r"cannot be empty: give a value, or None if it is declared with \| None$"
     with pytest.raises(ValueInvalid, match=text):
         db.create(Order(id="1", number=1, city="")).run()
     with pytest.raises(ValueInvalid, match=text):

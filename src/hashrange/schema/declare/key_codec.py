@@ -26,6 +26,8 @@ from hashrange.schema.declare.table import Table
 
 Getter = Callable[[str], Any]
 
+EMPTY_KEYS: tuple[Value, ...] = ({"S": ""}, {"B": ""})  # no keys; an empty `Commas` list is stored as the first
+
 
 class Step(Struct, frozen=True):
     """One field of a template: the text before it, its codec and format, and the text that may not occur in it."""
@@ -215,6 +217,6 @@ def key_of(cls: ModelClass, values: dict[str, Any]) -> Raw:
 
 
 def refuse_empty_key(name: str) -> ValueInvalid:
-    """Return the error for an empty text that is a key of an index."""
-    instead = "give a text, or None if it is declared as str | None"
+    """Return the error for an empty value that is a key of an index."""
+    instead = "give a value, or None if it is declared with | None"
     return ValueInvalid(f"{name} is a key of an index and cannot be empty: {instead}")

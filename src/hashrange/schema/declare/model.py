@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 from typing_extensions import TypeVar, dataclass_transform
 
-from hashrange.core.errors import DeclarationError
+from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.core.values import Value
 from hashrange.schema.declare.class_cache import clear_class_cache
 from hashrange.schema.declare.codec import precision_of
@@ -41,6 +41,15 @@ class After(Struct, frozen=True):
 
     other: str
     delta: timedelta
+
+    def since(self, moment: datetime, name: str) -> datetime:
+        """Return the time of the field `name`; refuse one that no calendar has."""
+        try:
+            return moment + self.delta
+        except OverflowError:
+            raise ValueInvalid(
+                f"{name} is {self.delta} after {self.other}, {moment.isoformat()}: no time is beyond year 9999"
+            ) from None
 
 
 SPECIAL = frozenset({Initial, After})
@@ -149,7 +158,7 @@ class Model(BaseModel, metaclass=FrozenModelMetaclass):
             return data
         for name, default in cls.__special__.items():
             if name not in data:
-                data[name] = _default_of(default, data)
+                data[name] = _default_of(default, name, data)
         for name, step in cls.__times__.items():
             moment = data.get(name)
             if type(moment) is datetime and (moment.microsecond or moment.tzinfo is not UTC):
@@ -232,13 +241,13 @@ def mark_stored(instance: Model) -> None:
     instance.__dict__.setdefault(LOADED_KEYS, {})
 
 
-def _default_of(default: Initial | After, data: dict[str, Any]) -> Any:
+def _default_of(default: Initial | After, name: str, data: dict[str, Any]) -> Any:
     if isinstance(default, Initial):
-        return default.state(**{name: data[name] for name in default.state.model_fields if name in data})
+        return default.state(**{field: data[field] for field in default.state.model_fields if field in data})
     other = data.get(default.other)
     if not isinstance(other, datetime):
         return None  # the other field's own error says what is wrong
-    return other + default.delta
+    return default.since(other, name)
 
 
 def truncate(moment: datetime, step: timedelta) -> datetime:

@@ -12,7 +12,7 @@ from hashrange.core.errors import ValueInvalid
 from hashrange.core.values import Item as Raw
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
-from hashrange.schema.declare.key_codec import KeyCodec, key_codecs, refuse_empty_key
+from hashrange.schema.declare.key_codec import EMPTY_KEYS, KeyCodec, key_codecs, refuse_empty_key
 from hashrange.schema.declare.model import Item, Model
 
 
@@ -29,7 +29,7 @@ def dump(entity: Item) -> Raw:
     for stored, unset in plan.unset:
         out.setdefault(stored, {"S": unset})
     for stored in plan.plain_keys:
-        if out.get(stored) == EMPTY_TEXT:
+        if out.get(stored) in EMPTY_KEYS:
             raise refuse_empty_key(stored)
     for key_codec in plan.key_codecs:
         key = key_codec.make(values.get)
@@ -74,7 +74,6 @@ def _reconcile(entity: Item, lifecycle: str, shared: tuple[str, ...], values: di
     return merged
 
 
-EMPTY_TEXT = {"S": ""}
 ABSENT_SET: set[Any] = set()  # DynamoDB has no empty sets: an empty one is not stored
 
 

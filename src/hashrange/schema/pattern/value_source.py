@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hashrange.core.values import Value
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
-from hashrange.schema.declare.key_codec import KeyCodec, refuse_empty_key
+from hashrange.schema.declare.key_codec import EMPTY_KEYS, KeyCodec, refuse_empty_key
 from hashrange.schema.declare.key_format import ShardNumber
 from hashrange.schema.declare.model import After, Model, loaded_keys, recovered_fields
 
@@ -167,9 +167,10 @@ class FieldValue(Struct, frozen=True):
         found = self.source.get(arguments)
         if found is None or found == EMPTY:  # DynamoDB has no empty sets
             return None
-        if self.is_key and found == "":
+        encoded = self.codec.encode(self.codec.round_up(found) if self.up else found)
+        if self.is_key and encoded in EMPTY_KEYS:
             raise refuse_empty_key(self.text)
-        return self.codec.encode(self.codec.round_up(found) if self.up else found)
+        return encoded
 
     @property
     def text(self) -> str:
@@ -347,7 +348,7 @@ def default_in(instance: Model, name: str) -> Any:
     if not isinstance(info.default, After):
         return info.default
     other = getattr(instance, info.default.other, None)
-    return None if other is None else other + info.default.delta
+    return None if other is None else info.default.since(other, name)
 
 
 class Placeholders(Struct):
@@ -457,7 +458,7 @@ class DependentDefault(Struct, frozen=True):
         found = {name: source.get(arguments) for name, source in self.sources.items()}
         if isinstance(info.default, After):
             other = found[info.default.other]
-            return None if other is None else other + info.default.delta
+            return None if other is None else info.default.since(other, self.name)
         return info.get_default(call_default_factory=True, validated_data=found)
 
     @property

@@ -15,6 +15,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec, key_codecs
 from hashrange.schema.declare.key_template import Template
+from hashrange.schema.declare.marker import Counted
 from hashrange.schema.declare.model import After
 from hashrange.schema.pattern.value_source import (
     ArgumentField,
@@ -140,11 +141,13 @@ def _source_of(
     """Return the source of a field in a new key, or refuse a key that cannot be computed."""
     change = delta.fields.get(name)
     if change is not None and not change.is_known:
+        model = introspection.item_of(intent.target).__name__
+        is_version = intent.fields[name].marker(Counted) is not None
         raise DeclarationError(
             "HR246",
             intent.label,
             f"{attr}={template.text!r} is made of {name}, whose new value only the database will know",
-            f"set {name} to a value instead",
+            f"take the {model} itself, whose version is known" if is_version else f"set {name} to a value instead",
         )
     source = delta.new_value(intent, name)
     is_half_known = isinstance(source, OptionalArgument) and source.otherwise is None
