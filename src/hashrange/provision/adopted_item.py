@@ -15,6 +15,7 @@ from hashrange.provision.adopted_key import (
     KeyParts,
     KeyStart,
     Variable,
+    are_integers,
     find_prefixes,
     find_source,
     form_of,
@@ -43,6 +44,11 @@ class TableFacts(Struct, frozen=True):
     def keys(self) -> list[str]:
         """The primary key attributes."""
         return [one["AttributeName"] for one in self.live.key_schema]
+
+    def is_unsorted(self, attr: str) -> bool:
+        """Return whether a key attribute is in no sort key, so that integers in it need no padding."""
+        schemas = [self.live.key_schema, *(index.key_schema for index in self.live.indexes)]
+        return not any(attr in keys_of(schema, "RANGE") for schema in schemas)
 
     @property
     def key_names(self) -> frozenset[str]:
@@ -140,44 +146,47 @@ class ItemFinder:
             return  # a number or bytes: the field itself
         texts, sources = [raw[attr]["S"] for raw in self.raws], self._sources(self.raws)
         parts = split_keys(self.forms[attr], texts, sources)
-        is_value = len(parts.variables) == 1 and not parts.variables[0].literal and not parts.tail
+        is_value = parts.is_value
         if is_value and not is_technical(attr):
             return
         template = ""
         by_length = {text.count("#"): text for text in texts}
-        if len(by_length) > 1 and not find_source(parts.variables[0].texts, sources):
+        unpadded = self.facts.is_unsorted(attr) and not parts.is_value
+        if len(by_length) > 1 and not find_source(parts.variables[0].texts, sources, unpadded=unpadded):
             shown = ", ".join(repr(by_length[length]) for length in sorted(by_length)[:3])
             self.item.comments.append(f"{attr} has several forms, perhaps of several classes: {shown}")
         for number, variable in enumerate(parts.variables):
-            template += variable.literal + self._find_part(attr, variable, number, guarded and is_value)
+            template += variable.literal + self._find_part(
+                attr, variable, number, guarded=guarded and is_value, unpadded=unpadded
+            )
         self.item.keys[attr] = template + parts.tail
 
-    def _find_part(self, attr: str, variable: Variable, number: int, guarded: bool) -> str:
+    def _find_part(self, attr: str, variable: Variable, number: int, *, guarded: bool, unpadded: bool) -> str:
         sources = self._sources(self.raws)
         wanted = self.named.get((attr, variable.literal)) if not number else None
         if wanted is not None:  # the same field in all classes
             sources = {wanted: sources[wanted]} if wanted in sources else {}
-        source = find_source(variable.texts, sources)
+        source = find_source(variable.texts, sources, unpadded=unpadded)
         if source is not None and not guarded:
             self.in_keys.add(source[0])
             return _placeholder(self.names[source[0]], source[1])
-        return self._add_key_field(attr, variable, number, guarded)
+        return self._add_key_field(attr, variable, number, guarded=guarded, unpadded=unpadded)
 
-    def _add_key_field(self, attr: str, variable: Variable, number: int, guarded: bool) -> str:
+    def _add_key_field(self, attr: str, variable: Variable, number: int, *, guarded: bool, unpadded: bool) -> str:
         """Add a field that is stored in a key only, and return its placeholder in the template."""
         values = [{"S": text} for text in variable.texts]
         found = find_type(attr, values, in_key=True)
         padding = padding_of(variable.texts) if any(text[0] == "0" for text in variable.texts) else None
         if guarded:
             found = FoundType("str", markers=(f'Field(pattern="{NO_HASH}")',))
-        elif padding is not None and len(set(variable.texts)) > 1:
+        elif len(set(variable.texts)) > 1 and (padding is not None or (unpadded and are_integers(variable.texts))):
             found = FoundType("int")
         elif found.name not in TIMES_AND_DATES or found.comments:
             found, padding = FoundType("str"), None
         base = self.named.get((attr, variable.literal)) if not number else None
         name = name_field(base) if base else self._name_part(variable, found)
         name = unique(name, {*self.names.values(), *self.texts})
-        self.texts[name] = list(values)
+        self.texts[name] = [{"N": str(int(text))} for text in variable.texts] if found.name == "int" else list(values)
         self.item.fields.append(AdoptedField(name=name, stored="", found=found, key_only=True))
         return _placeholder(name, padding or "" if found.name == "int" else "")
 
@@ -226,7 +235,10 @@ class ItemFinder:
         similar = [name for name in self.names if attr in keys_of(index.key_schema, "HASH") and _is_in(name, index)]
         first = frozenset(sorted(similar, key=len)[-1:])
         parts = split_keys(form, given, self._sources(present))
-        filled = self._fill_template(whole, present, first) or self._fill_template(parts, present)
+        unpadded = self.facts.is_unsorted(attr)
+        filled = self._fill_template(whole, present, first, unpadded=unpadded) or self._fill_template(
+            parts, present, unpadded=unpadded
+        )
         if filled is None:
             is_constant = len(present) == len(self.raws) > 1 and set(given) == {given[0]} and WORD.fullmatch(given[0])
             return given[0] if is_constant else ""
@@ -238,14 +250,16 @@ class ItemFinder:
         return template
 
     def _fill_template(
-        self, parts: KeyParts, raws: list[Raw], first: frozenset[str] = frozenset()
+        self, parts: KeyParts, raws: list[Raw], first: frozenset[str] = frozenset(), *, unpadded: bool = False
     ) -> tuple[str, list[str]] | None:
         """Return a template with a field for every part, and their attributes; None if a part is in no attribute."""
         template, used = "", list[str]()
         sources = self._sources(raws, first)
         in_keys = self.texts if len(raws) == len(self.raws) else {}
+        unpadded = unpadded and not parts.is_value
         for variable in parts.variables:
-            source = find_source(variable.texts, sources) or find_source(variable.texts, in_keys)
+            found = (find_source(variable.texts, fields, unpadded=unpadded) for fields in (sources, in_keys))
+            source = next(filter(None, found), None)
             if source is None or f"{{{source[0]}" in template:
                 return None
             if source[0] in sources:

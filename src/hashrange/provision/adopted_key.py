@@ -24,6 +24,7 @@ LOWER_CASE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*#")
 WORD = re.compile(r"[A-Z][A-Z_]*")
 LONG_WORD = re.compile(r"[A-Z][A-Z_]{3,}")
 DIGITS = re.compile(r"[0-9]+")
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,37}")
 MAX_CAPITALS, MAX_LOWER_CASE, MAX_WORDS = 30, 3, 10  # more different prefixes are values
 PERIODS = {"year": 4, "month": 7, "date": 10, "hour": 13}
 
@@ -62,6 +63,11 @@ class KeyParts(Struct, frozen=True):
 
     variables: tuple[Variable, ...]
     tail: str
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the whole key is one value, which has the type of the attribute."""
+        return len(self.variables) == 1 and not self.variables[0].literal and not self.tail
 
 
 # ── groups ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,9 +181,12 @@ def find_equal(texts: Sequence[str], sources: Sources) -> list[str]:
     return [name for name, values in sources.items() if _equal(texts, values) is not None]
 
 
-def find_source(texts: Sequence[str], sources: Sources) -> tuple[str, str] | None:
-    """Return the field whose values stand in a key, and its format; the first of several."""
-    for matches in (_equal, _padded, _derived):
+def find_source(texts: Sequence[str], sources: Sources, *, unpadded: bool = False) -> tuple[str, str] | None:
+    """Return the field whose values stand in a key, and its format; the first of several.
+
+    With `unpadded`, integers may stand in the key as they are: nothing sorts by it.
+    """
+    for matches in (_equal, *([_equal_integers] if unpadded else []), _padded, _derived):
         for name, values in sources.items():
             if len(values) == len(texts) and (form := matches(texts, values)) is not None:
                 return name, form
@@ -187,6 +196,16 @@ def find_source(texts: Sequence[str], sources: Sources) -> tuple[str, str] | Non
 def _equal(texts: Sequence[str], values: Sequence[Value | None]) -> str | None:
     same = all(value is not None and value.get("S") == text for text, value in zip(texts, values, strict=True))
     return "" if same else None
+
+
+def _equal_integers(texts: Sequence[str], values: Sequence[Value | None]) -> str | None:
+    same = all(value is not None and value.get("N") == text for text, value in zip(texts, values, strict=True))
+    return "" if same and are_integers(texts) else None
+
+
+def are_integers(texts: Sequence[str]) -> bool:
+    """Return whether the texts are integers as Python writes them, of as many digits as DynamoDB has."""
+    return all(INTEGER.fullmatch(text) for text in texts)
 
 
 def _padded(texts: Sequence[str], values: Sequence[Value | None]) -> str | None:

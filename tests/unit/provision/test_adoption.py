@@ -387,6 +387,38 @@ def test_a_pattern_whose_name_every_patterns_class_has_gets_another(database, tm
     assert set(module.WebPatterns.plans) == {"get_session", "get_plan"}
 
 
+def test_integers_in_partition_keys_are_integers_and_in_sort_keys_text(database, tmp_path):
+    create(database, "users", ["pk", "sk"], [gsi("ByShard", "shard_pk", "shard_sk"), gsi("Alone", "alone_pk", "sk")])
+    numbers = [0, 7, 10, 123, -5]
+    put(
+        database,
+        "users",
+        [
+            {
+                "pk": f"USER#{n}",
+                "sk": "META",
+                "userId": n,
+                "shard_pk": f"S#{n}",
+                "shard_sk": f"S#{n}",
+                "alone_pk": f"{n}",
+            }
+            for n in numbers
+        ],
+    )
+    put(database, "users", [{"pk": f"USER#{n}", "sk": f"ORDER#o{n}", "shard_pk": f"S#{n}"} for n in numbers])
+    put(database, "users", [{"pk": f"CODE#{text}", "sk": "CODE"} for text in ("01", "2", "3")])
+    text, module = adopt_table(database, "users", tmp_path)
+    assert 'pk="USER#{user_id}", sk="META"' in text
+    assert 'pk="USER#{user}", sk="ORDER#{order}"' in text
+    assert "    user: Key[int]\n    order: Key[str]\n" in text
+    assert 'shard_pk="S#{user_id}"' in text
+    assert 'shard_pk="S#{user}"' in text
+    assert "    code: Key[str]\n" in text
+    assert "cannot be read" not in text
+    for item in scan(database, "users"):
+        assert dump_item(load_item(roots_of(module.table), item)) == item
+
+
 @pytest.mark.parametrize(
     ("noun", "expected"),
     [

@@ -310,7 +310,7 @@ def test_the_name_that_is_proposed_for_an_index_is_accepted(name):
 
 def test_a_float_in_a_key_is_not_told_to_take_a_width_as_it_is():
     def declare(hint: Any) -> None:
-        class Offer(Item, table=Table("offers", "pk"), pk="OFFER#{price}"):
+        class Offer(Item, table=Table("offers", "pk", "sk"), pk="OFFERS", sk="OFFER#{price}"):
             price: hint
 
         class Offers(Patterns, Protocol):

@@ -153,7 +153,17 @@ def _make_parser(codec: Codec, form: KeyFormat) -> Callable[[str], Any] | None:
     """Return the function that parses a field's text, or raises ValueError; None if the format cannot be parsed."""
     if form is not PLAIN:
         return form.read
+    if codec is KINDS[int].codec:
+        return _parse_int
     return str if codec is KINDS[str].codec else partial(_parse_value, codec)
+
+
+def _parse_int(text: str) -> int:
+    """Return the integer that is written as this text; raise ValueError for another form of one."""
+    value = int(text)
+    if str(value) != text:
+        raise ValueError(text)
+    return value
 
 
 def _parse_value(codec: Codec, text: str) -> Any:

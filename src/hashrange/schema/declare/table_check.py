@@ -11,7 +11,7 @@ from hashrange.core.errors import DeclarationError
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.field_check import check_fields
-from hashrange.schema.declare.field_kind import kind_of
+from hashrange.schema.declare.field_kind import KINDS, kind_of
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.key_format import PLAIN, find_format, list_formats
@@ -92,7 +92,7 @@ def _check_template(model: ModelClass, attr: str, template: Template) -> None:
         if not part.field or template.alone:
             continue
         tag = fields[part.field].codec.tag
-        if tag == "N" and part.format is PLAIN:
+        if tag == "N" and part.format is PLAIN and not _may_be_unpadded(model, attr, fields[part.field]):
             raise DeclarationError(
                 "HR133",
                 location,
@@ -118,6 +118,12 @@ def _check_template(model: ModelClass, attr: str, template: Template) -> None:
             raise DeclarationError(
                 "HR135", location, f"{{{part.field}:fit}} is followed by more", "only the last field can be fitted"
             )
+
+
+def _may_be_unpadded(model: ModelClass, attr: str, field: ModelField) -> bool:
+    """Return whether a field is an integer, which has one text, in a key that nothing sorts by."""
+    sorts = {name for path in introspection.table_of(model).paths for name in path.sort}
+    return field.codec is KINDS[int].codec and attr not in sorts
 
 
 def _suggest_format(field: ModelField) -> str:
