@@ -35,6 +35,7 @@ from hashrange.schema.declare.field_kind import (
     utc,
 )
 from hashrange.schema.declare.marker import Epoch, Formerly, Iso, Joined, Marker, Prefixed
+from hashrange.schema.declare.nested_time import make_time_reading
 from hashrange.schema.declare.table import MILLIS_FROM
 
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC, microsecond=0)
@@ -73,6 +74,11 @@ def _by_marker(hint: Any, markers: tuple[Marker, ...]) -> Codec | None:
 
 
 def _by_type(hint: Any) -> Codec:
+    codec, reading = _by_kind(hint), make_time_reading(hint)
+    return codec if reading is None else replace(codec, decode=reading, parse=None)
+
+
+def _by_kind(hint: Any) -> Codec:
     values = hints.literals(hint)
     if values or (isinstance(hint, type) and issubclass(hint, Enum)):
         return _choice_codec(values or tuple(member.value for member in hint))

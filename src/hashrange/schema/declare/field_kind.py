@@ -2,7 +2,8 @@
 
 An entry says how a value is stored and read back, which comparisons and changes it has, and how a sample is made.
 Inside a key it is written as `encode` writes it, unless the template names a format of `key_format`. Markers such as
-`Millis` choose another codec: that is in `codec`. Inside lists and maps, pydantic reads what `encode` wrote.
+`Millis` choose another codec: that is in `codec`. Inside lists and maps, pydantic reads what `encode` wrote, times
+after `nested_time`.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class OriginalTime(datetime):
     """
 
     original: Value | None = None  # the attribute value
-    step: timedelta | None = None  # the precision of the field that it was read from
+    step: timedelta | None = None  # the precision of the field that it was read from; None inside another value
 
     def __repr__(self) -> str:
         return repr(as_datetime(self))
@@ -234,6 +235,8 @@ def encode(value: Any) -> Value:
     """Return any Python value as an attribute value, by its type."""
     if value is None:
         return {"NULL": True}
+    if isinstance(value, datetime):
+        return _encode_time(value)
     kind = KINDS.get(type(value))
     if kind is not None:
         return kind.codec.encode(value)
@@ -245,6 +248,13 @@ def encode(value: Any) -> Value:
         if get_origin(above.type) is None and isinstance(value, above.type):
             return above.codec.encode(value)
     return encode(to_jsonable_python(value))
+
+
+def _encode_time(value: datetime) -> Value:
+    """Return a time inside another value: with as many digits as it has, and unchanged as it was read."""
+    if type(value) is OriginalTime and value.step is None and value.original is not None:
+        return value.original
+    return {"S": format_time(utc(value), 6 if value.microsecond else 0)}
 
 
 def _encode_map(value: Any) -> Value:
@@ -275,6 +285,9 @@ def _parse_texts(parts: list[Value]) -> list[str]:
 
 def _parse_text_map(members: dict[str, Value]) -> dict[str, str]:
     return {name: part["S"] for name, part in members.items()}
+
+
+INSIDE = Codec("", encode, plain)  # of values inside a field, which are stored by their type
 
 
 # ── the kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -46,7 +46,7 @@ from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.codec import make_codec
-from hashrange.schema.declare.field_kind import encode, members_of
+from hashrange.schema.declare.field_kind import INSIDE, Codec, encode, members_of
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.marker import Joined, Prefixed
 from hashrange.schema.pattern.signature import PARAMETER, Parameter, Signature
@@ -93,12 +93,17 @@ def compare(field: ModelField, parameter: Parameter, placeholders: Placeholders,
         each = (FieldValue(ListElement(parameter.name, at), field.codec) for at in range(parameter.count))
         return Criterion(Membership(path, tuple(operand(value_source, placeholders) for value_source in each)))
     if operator in {"contains", "begins_with"}:
-        codec = field.codec if field.marker(Prefixed) is not None else make_codec(parameter.hint, ())
+        codec = field.codec if field.marker(Prefixed) is not None else _codec_inside(parameter.hint, operator)
         return Criterion(
             FunctionCall(operator, (path, operand(FieldValue(Argument(parameter.name), codec), placeholders)))
         )
     value_source = FieldValue(Argument(parameter.name), field.codec, up=operator in FINER)
     return Criterion(Comparison(operator, path, operand(value_source, placeholders)))
+
+
+def _codec_inside(hint: Any, operator: str) -> Codec:
+    """Return the codec of what is searched for in a field: an element as `encode` writes it, or a part of a text."""
+    return INSIDE if operator == "contains" else make_codec(hint, ())
 
 
 def operand(value_source: ValueSource, placeholders: Placeholders) -> Placeholder:
@@ -291,7 +296,8 @@ def _value_source(
     if bare in fields:
         return FieldValue(Argument(bare), fields[bare].codec)
     hint = signature.parameters[bare].hint
-    return FieldValue(Argument(bare), make_codec(hint, hints.markers_of(hint)))
+    is_inside = bool(paths) and (not is_whole or isinstance(clause, FunctionCall)) and not hints.markers_of(hint)
+    return FieldValue(Argument(bare), INSIDE if is_inside else make_codec(hint, hints.markers_of(hint)))
 
 
 def _takes_whole_values(clause: Node, field: ModelField) -> bool:

@@ -17,9 +17,8 @@ from pydantic.fields import FieldInfo
 from hashrange.core.errors import DeclarationError
 from hashrange.expr.nodes import And, Condition, DocumentPath, FunctionCall
 from hashrange.schema.declare import hint as hints
-from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_constraint import constraints_in
-from hashrange.schema.declare.field_kind import Codec, encode, kind_of, members_of
+from hashrange.schema.declare.field_kind import INSIDE, kind_of, members_of
 from hashrange.schema.pattern.parameter_types import WORDS, added_hint
 from hashrange.schema.pattern.signature import Parameter, format_type
 from hashrange.schema.pattern.value_source import Argument, Constant, FieldValue, Placeholders
@@ -29,7 +28,6 @@ from hashrange.schema.write.write_plan import AttributeChange, PinnedCondition
 
 PATH = re.compile(r"(\w+)((?:\.\w+|\.\{\w+\}|\[\d+\]|\[\{\w+\}\])+)")
 ELEMENT = re.compile(r"\.(\w+|\{\w+\})|\[(\d+)\]|(\[\{\w+\}\])")
-INSIDE = Codec("", encode, plain)  # values inside a field are stored by their type
 
 
 class NestedChange(Struct, frozen=True):
