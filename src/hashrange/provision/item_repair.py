@@ -7,11 +7,11 @@ are left alone, except keys of indexes: these become what the declaration comput
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from hashrange.core.errors import HashrangeError
+from hashrange.core.errors import HashrangeError, Unreadable
 from hashrange.core.values import MAX_ITEM_BYTES, Value, measure_item
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
@@ -23,6 +23,7 @@ from hashrange.schema.declare.table import Table
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.loader import load
 from hashrange.schema.items.storable_item import make_storable
+from hashrange.schema.items.unknown_state import find_states_by_prefix, find_unknown_keys
 
 
 class Repair(Struct, frozen=True):
@@ -85,7 +86,7 @@ def find_repair(table: Table, raw: Raw) -> tuple[str, Finding]:
     """Return the class of a stored item ("" if none is declared for it), and what it lacks, if anything."""
     key = {attr: raw[attr] for attr in table.keys}
     try:
-        loaded = load(roots_of(table), raw)
+        loaded = _load(table, raw)
         if loaded is None:
             return "", None
         found = make_storable(loaded)  # the variant that its values make, whose key it may lack
@@ -109,6 +110,32 @@ def find_repair(table: Table, raw: Raw) -> tuple[str, Finding]:
         )
     pinned = dict.fromkeys([*table.keys, *sorted({*sources_of(model), *sets, *removes} - set(table.keys))])
     return model.__name__, Repair(model.__name__, key, sets, removes, {attr: raw.get(attr) for attr in pinned})
+
+
+def _load(table: Table, raw: Raw) -> Any:
+    """Return a stored item; None if no class is declared for it."""
+    roots = roots_of(table)
+    try:
+        return load(roots, raw)
+    except Unreadable:
+        for root in roots:
+            if found := _load_former_state(root, raw):
+                return found
+        raise
+
+
+def _load_former_state(item: ModelClass, raw: Raw) -> Any:
+    """Return an item whose state has a key of a former form, if that begins as the key of the state of its fields."""
+    attrs = find_unknown_keys(item, raw)
+    if not attrs:
+        return None
+    try:
+        found = load([item], {attr: value for attr, value in raw.items() if attr not in attrs})
+    except Unreadable:
+        return None
+    held = {type(getattr(found, name)) for name in introspection.lifecycles(type(found))} if found else set()
+    told = [find_states_by_prefix(item, attr, raw[attr]) for attr in attrs]
+    return found if all(len(states) == 1 and held.issuperset(states) for states in told) else None
 
 
 def roots_of(table: Table) -> list[ModelClass]:

@@ -1,4 +1,4 @@
-"""Times inside lists, maps, sets and nested models keep their digits, and the form in which another program wrote them."""
+"""Times inside lists, maps, sets and nested models keep their digits, and the form that another program gave them."""
 
 import copy
 from datetime import UTC, datetime, timedelta, timezone
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 import hashrange
@@ -28,10 +28,10 @@ class Span(TypedDict):
 class Job(Item, table=Table("jobs", "pk"), pk="JOB#{name}"):
     name: str
     step: Step | None = None
-    steps: list[Step] = []
-    by_name: dict[str, datetime] = {}
-    times: list[datetime] = []
-    days: set[datetime] = set()
+    steps: list[Step] = Field(default=[])
+    by_name: dict[str, datetime] = Field(default={})
+    times: list[datetime] = Field(default=[])
+    days: set[datetime] = Field(default=set())
     pair: tuple[str, datetime] | None = None
     span: Span | None = None
     either: datetime | int | None = None
@@ -61,9 +61,10 @@ def stored(db: Any, name: str = "1") -> Any:
 
 
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(timedelta(hours=-8))])
-TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=ZONES) | st.datetimes(
-    datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=ZONES
-).map(lambda moment: moment.replace(microsecond=0))
+EXACT = st.integers(-(10**15), 10**15).map(
+    lambda micros: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+)
+TIMES = st.builds(datetime.astimezone, EXACT | EXACT.map(lambda moment: moment.replace(microsecond=0)), ZONES)
 STEPS = st.builds(Step, at=TIMES, until=st.none() | TIMES, below=st.lists(st.builds(Step, at=TIMES), max_size=2))
 JOBS = st.builds(
     Job,

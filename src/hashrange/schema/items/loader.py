@@ -25,6 +25,7 @@ from hashrange.schema.declare.model import Item, Model
 from hashrange.schema.declare.variant_fields import distinguished_by_fields, recognised_by_keys
 from hashrange.schema.items.compiled_reader import compile_reader
 from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Mismatch, Reader
+from hashrange.schema.items.unknown_state import explain_unknown_keys, find_misplaced_keys
 
 
 def load(models: Sequence[ModelClass], raw: Raw) -> Any:
@@ -45,9 +46,12 @@ def _load_usual(whole: Callable[[Raw], Model | None], readers: list[Reader], raw
     found: list[Any] = []
     for raw in raws:
         try:
-            found.append(whole(raw))
+            one = whole(raw)
         except UNUSUAL:
-            found.append(_load_one(readers, raw))
+            one = _load_one(readers, raw)
+        if one is None:
+            _refuse_unknown_state(readers, raw)
+        found.append(one)
     return found
 
 
@@ -64,7 +68,22 @@ def _load_one(readers: list[Reader], raw: Raw) -> Model | None:
         model = readers[0].cls
         table = introspection.table_of(model).physical_name
         raise Unreadable(f"{_format_key(model, raw)} in {table}: {mismatch.reason}", raw)
+    _refuse_unknown_state(readers, raw)
     return None
+
+
+def _refuse_unknown_state(readers: list[Reader], raw: Raw) -> None:
+    """Refuse an item among the keys of a state or a variant that is in no declared state: it would be missed silently.
+
+    An item of another class is no such item, and one in another state neither.
+    """
+    for model in (reader.cls for reader in readers):
+        if find_misplaced_keys(model, raw) and _reader_of(introspection.root(introspection.item_of(model))).is_of_item(
+            raw
+        ):
+            table, name = introspection.table_of(model).physical_name, introspection.item_of(model).__name__
+            why = explain_unknown_keys(model, raw)
+            raise Unreadable(f"{_format_key(model, raw)} in {table}: {name} is in none of its states{why}", raw)
 
 
 def _readers_above(readers: list[Reader]) -> list[Reader]:
@@ -81,6 +100,11 @@ def _format_key(model: ModelClass, raw: Raw) -> str:
 @cached_by_class
 def _readers(cls: ModelClass) -> list[Reader]:
     return [make_reader(variant) for variant in reversed(introspection.with_variants(cls))]
+
+
+@cached_by_class
+def _reader_of(cls: ModelClass) -> Reader:
+    return make_reader(cls)
 
 
 def load_state(models: tuple[ModelClass, ...], raw: Raw) -> Model | None:

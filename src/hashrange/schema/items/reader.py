@@ -20,6 +20,7 @@ from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.key_codec import KeyCodec
 from hashrange.schema.declare.marker import LOADING
 from hashrange.schema.declare.model import LOADED_KEYS, RECOVERED, Model
+from hashrange.schema.items.unknown_state import explain_unknown_keys
 
 LoadState: TypeAlias = Callable[[Raw], Model | None]
 UNUSUAL = (KeyError, TypeError, ValueError, ArithmeticError)  # pydantic's ValidationError is a ValueError
@@ -66,6 +67,10 @@ class Reader(Struct, frozen=True):
                 pass
         return self.read_uncompiled(raw, as_what)
 
+    def is_of_item(self, raw: Raw) -> bool:
+        """Return whether an item has the primary key and the fixed fields of this class, whatever its state."""
+        return self._recognise(raw, {}, WHOLE)
+
     def read_uncompiled(self, raw: Raw, as_what: str) -> Model | Mismatch | None:
         """Read an item of any form step by step, and give the reason if it cannot be read."""
         values: dict[str, Any] = {}
@@ -92,7 +97,8 @@ class Reader(Struct, frozen=True):
         for name, load_state in self.lifecycles:
             state = load_state(raw)
             if state is None:
-                return Mismatch(f"{self.cls.__name__}.{name} is in none of its states")
+                why = explain_unknown_keys(self.cls, raw)
+                return Mismatch(f"{self.cls.__name__}.{name} is in none of its states{why}")
             values[name] = state
         return self._build(raw, values, recovered)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
 from hashrange.expr.nodes import And, Condition, join_all
@@ -242,7 +243,9 @@ def _find_partial(access: AccessPath, filled: Filled, placeholders: Placeholders
             access.prefix = None
             return criterion.compare(filled.key_codec.alone, ranged, placeholders, filled.key_codec.attr).condition
         access.prefix = None
-        found, access.check = find_range(filled, ranged, placeholders)
+        found, check = find_range(filled, ranged, placeholders)
+        of_state = filled.key_codec.attr in introspection.state_keys(access.model)
+        access.check = None if check is None else replace(check, of_state=of_state)
         return found
     if ranged is not None and order is Order.COARSE:
         access.narrowed.add(ranged.name)

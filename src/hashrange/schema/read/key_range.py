@@ -97,6 +97,7 @@ class RangeCheck(Struct, frozen=True):
     step: Step
     operator: str
     bounds: tuple[FieldText, ...]
+    of_state: bool = False  # the key tells a state: one of no declared form is passed on, and found to be Unreadable
 
     def bind(self, arguments: Arguments) -> Callable[[Raw], bool]:
         """Return the check with the values of a call, as a predicate over items."""
@@ -105,7 +106,7 @@ class RangeCheck(Struct, frozen=True):
 
         def check(raw: Raw) -> bool:
             found = template.parse(raw[attr]["S"])
-            return found is not None and holds(found[name], *bounds)
+            return self.of_state if found is None else holds(found[name], *bounds)
 
         return check
 
