@@ -29,6 +29,7 @@ from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.table import Gsi, Table
 from hashrange.schema.items.loader import load, load_all
 from hashrange.session.cursor import MIN_SECRET_LENGTH
+from hashrange.session.lone_surrogate import refuse_lone_surrogates
 from hashrange.session.steps import Call, Handle, Pause, Step, Steps
 
 T = TypeVar("T")
@@ -83,6 +84,13 @@ class Session(Struct):
         """Make a call or a pause; return the response."""
         if not isinstance(step, Call):
             return _perform(step)
+        try:
+            return self._call(step)
+        except TypeError:
+            refuse_lone_surrogates(step.request, step.pattern or step.operation)
+            raise
+
+    def _call(self, step: Call) -> Wire:
         if not self.hooks:
             return self.transport.call(step.operation, step.request, step.read)
         timed = _TimedCall(self.hooks, step)
@@ -94,6 +102,13 @@ class Session(Struct):
         """Do the same without blocking the event loop."""
         if not isinstance(step, Call):
             return await _perform_async(step)
+        try:
+            return await self._call_async(step)
+        except TypeError:
+            refuse_lone_surrogates(step.request, step.pattern or step.operation)
+            raise
+
+    async def _call_async(self, step: Call) -> Wire:
         if not self.hooks:
             return await self.transport.call_async(step.operation, step.request, step.read)
         timed = _TimedCall(self.hooks, step)
@@ -183,7 +198,11 @@ class Session(Struct):
     def encrypt_value(self, table: Table, key: Raw, attribute: str, value: Value) -> Value:
         """Return one value encrypted, bound to its item and attribute."""
         context = context_of(self.name_of(table), key, attribute)
-        return {"S": self._keys(table).seal(value["S"].encode(), context)}
+        try:
+            text = value["S"].encode()
+        except UnicodeEncodeError:
+            raise ValueInvalid(f"{attribute} has half of a surrogate pair: it is no valid text") from None
+        return {"S": self._keys(table).seal(text, context)}
 
     def decrypt_item(self, table: Table, raw: Raw) -> Raw:
         """Return an item with its encrypted attributes decrypted; plain text of older systems stays as it is."""

@@ -26,9 +26,10 @@ from hashrange.core.errors import (
 from hashrange.core.limits import MAX_TOKEN_LENGTH, MAX_TRANSACTION_ENTRIES
 from hashrange.core.values import Item as Raw
 from hashrange.core.wire import Wire
+from hashrange.session.expiry import MAX_ATTEMPTS
 from hashrange.session.runnable import Runnable
 from hashrange.session.steps import Call, Steps, backoff
-from hashrange.session.writes import PendingTask, PendingWrite, Write
+from hashrange.session.writes import PendingTask, PendingWrite, Upsert, Write
 
 if TYPE_CHECKING:
     from hashrange.session.session import Session
@@ -87,11 +88,18 @@ class Transaction(PendingWrite[T_co]):
             "TransactItems": [self._transact_item(write) for write in self.writes],
             "ClientRequestToken": self.token or secrets.token_hex(16),
         }
-        delays = backoff()
+        delays, clearings = backoff(), iter(range(MAX_ATTEMPTS - 1))
         while True:
             try:
                 yield Call("TransactWriteItems", request, self.label)
             except TransactionCanceledException as error:
+                expired = self._find_expired(error)
+                if expired and next(clearings, None) is not None:
+                    for write in expired:
+                        yield from write.clear_expired()
+                    request["TransactItems"] = [self._transact_item(write) for write in self.writes]
+                    request["ClientRequestToken"] = self.token or secrets.token_hex(16)
+                    continue
                 failures = tuple(self._find_failures(error))
                 pause = next(delays, None)
                 if pause is None or not is_retryable(error) or any(_is_conflict(found) for found in failures):
@@ -107,6 +115,17 @@ class Transaction(PendingWrite[T_co]):
         if "ConditionExpression" in members:
             members["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return {action: members}
+
+    def _find_expired(self, error: TransactionCanceledException) -> list[Upsert[Any]]:
+        """Return the upserts that found an expired item, if no other condition failed."""
+        reasons = error.members.get("CancellationReasons", ())
+        failed = [
+            (write, reason.get("Item"))
+            for write, reason in zip(self.writes, reasons, strict=False)
+            if reason.get("Code") == "ConditionalCheckFailed"
+        ]
+        found = [write for write, raw in failed if isinstance(write, Upsert) and write.finds_expired(raw)]
+        return found if len(found) == len(failed) else []
 
     def _find_failures(self, error: TransactionCanceledException) -> Iterator[MemberFailure]:
         """Yield each entry that failed, with its own error."""

@@ -30,11 +30,12 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.marker import Counted
-from hashrange.schema.declare.model import Initial, Item, Model, is_stored, mark_stored
+from hashrange.schema.declare.model import Item, Model, is_stored, mark_stored
 from hashrange.schema.items.dumper import dump
-from hashrange.schema.items.storable_item import make_storable, with_next_version
+from hashrange.schema.items.storable_item import check_initial_states, make_storable, with_next_version
 from hashrange.schema.pattern.value_source import NOW, Arguments, default_in
 from hashrange.schema.write.write_plan import WritePlan
+from hashrange.session.expiry import MAX_ATTEMPTS, allow_expired, delete_expired, hides_expired, refuse_expired
 from hashrange.session.runnable import Runnable
 from hashrange.session.steps import Call, Steps
 
@@ -136,7 +137,15 @@ class PatternWrite(Write[T_co]):
         values = request.get("ExpressionAttributeValues", {})
         for placeholder, attribute in sealed.items():
             values[placeholder] = self.session.encrypt_value(self.table, request["Key"], attribute, values[placeholder])
-        return {"TableName": self.session.name_of(self.table), **request}
+        request = {"TableName": self.session.name_of(self.table), **request}
+        if self.hides_expired:
+            refuse_expired(self.session, self.table, request)
+        return request
+
+    @property
+    def hides_expired(self) -> bool:
+        """Whether an item that has expired is absent to it: a Delete may delete one."""
+        return self.verb != "Delete" and hides_expired(self.session, self.plan.target)
 
     def key_to_read(self) -> Raw | None:
         """Return the key, unless the result follows from the arguments."""
@@ -160,8 +169,20 @@ class PatternWrite(Write[T_co]):
         return found
 
     def conflict_with(self, raw: Raw | None) -> Conflict:
-        """Return the error; an item of another tenant counts as absent."""
+        """Return the error; an item of another tenant counts as absent, and one that has expired."""
+        if self._is_same_tenant(raw) and self.finds_expired(raw):
+            return Missing(f"{self.label}: the item has expired")
+        if raw is None and self.verb == "Upsert" and (broken := self.plan.bounds_of_new_item(self.arguments)):
+            return Conflict(f"{self.label}: there is no item, and a new one would not meet {' and '.join(broken)}")
         return super().conflict_with(raw if self._is_same_tenant(raw) else None)
+
+    def finds_expired(self, raw: Raw | None) -> bool:
+        """Return whether what it found has expired, and counts as absent."""
+        return raw is not None and self.hides_expired and self.session.is_expired(self.table, raw)
+
+    def clear_expired(self) -> Steps[None]:
+        """Delete the item if it has expired, so that it can be created anew."""
+        return delete_expired(self.session, self.table, self.plan.key_of(self.arguments), self.label)
 
     def _is_same_tenant(self, raw: Raw | None) -> bool:
         tenant = self.plan.signature.tenant
@@ -173,17 +194,19 @@ class PatternWrite(Write[T_co]):
     def send(self, operation: str, return_values: str) -> Steps[Raw | None]:
         """Send it alone; return the item in the response."""
         self.used = True
-        request = {
-            **self.request(),
-            "ReturnValues": return_values,
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-        if "ConditionExpression" not in request:
-            del request["ReturnValuesOnConditionCheckFailure"]
-        try:
-            response = yield Call(operation, request, self.label)
-        except ConditionalCheckFailedException as error:
-            raise self.conflict_with(error.members.get("Item")) from error
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            request = {**self.request(), "ReturnValues": return_values}
+            if "ConditionExpression" in request:
+                request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+            try:
+                response = yield Call(operation, request, self.label)
+            except ConditionalCheckFailedException as error:
+                raw = error.members.get("Item")
+                if attempt == MAX_ATTEMPTS or self.verb != "Upsert" or not self.finds_expired(raw):
+                    raise self.conflict_with(raw) from error
+                yield from self.clear_expired()
+            else:
+                break
         found: Raw | None = response.get("Attributes")
         return found
 
@@ -353,30 +376,38 @@ class Put(Write[I]):
         """Return the PutItem."""
         self.stored = self._make_stored()
         if self.create and not self.any_state:
-            _check_initial_states(self.stored)
+            check_initial_states(self.stored)
         raw = self.session.encrypt_item(self.table, dump(self.stored))
         request: Wire = {"TableName": self.session.name_of(self.table), "Item": raw}
         checked = [] if self.create else self._checked_fields()
         tests = " AND ".join(self._test(at, field) for at, field in enumerate(checked))
         names = {f"#f{at}": field.stored for at, field in enumerate(checked)}
         if self.create or (checked and not self._was_stored()):
-            request["ConditionExpression"] = f"attribute_not_exists(#pk){f' OR {tests}' if tests else ''}"
             request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
+            request["ConditionExpression"] = f"{self._absent(request)}{f' OR {tests}' if tests else ''}"
         elif checked:  # an item that was deleted meanwhile is not brought back
             request["ConditionExpression"] = f"attribute_exists(#pk) AND {tests}"
             request["ExpressionAttributeNames"] = {"#pk": self.table.pk, **names}
         if checked:
-            request["ExpressionAttributeValues"] = {f":f{at}": self._encode(field) for at, field in enumerate(checked)}
+            values = {f":f{at}": self._encode(field) for at, field in enumerate(checked)}
+            request["ExpressionAttributeValues"] = {**request.get("ExpressionAttributeValues", {}), **values}
         if self.check is not None:
             self._add_check(request, self.check.request())
         return request
+
+    def _absent(self, request: Wire) -> str:
+        """Return the test that there is no item, or one that has expired."""
+        test = "attribute_not_exists(#pk)"
+        if not hides_expired(self.session, type(self.item)):
+            return test
+        return f"{test} OR {allow_expired(self.session, self.table, request)}"
 
     def _add_check(self, request: Wire, check: Wire) -> None:
         """Add the condition of an Ensure, under names of its own."""
         own, test = request.get("ConditionExpression"), check["ConditionExpression"].replace("#", "#w_")
         names = {name.replace("#", "#w_"): stored for name, stored in check.get("ExpressionAttributeNames", {}).items()}
         if self.may_be_new:
-            names["#pk"], test = self.table.pk, f"attribute_not_exists(#pk) OR ({test})"
+            names["#pk"], test = self.table.pk, f"{self._absent(request)} OR ({test})"
         request["ConditionExpression"] = test if own is None else f"({own}) AND ({test})"
         request["ExpressionAttributeNames"] = {**request.get("ExpressionAttributeNames", {}), **names}
         values = {**request.get("ExpressionAttributeValues", {}), **check.get("ExpressionAttributeValues", {})}
@@ -457,21 +488,3 @@ def find_tenant_field(model: type[Item], tenant: str | None) -> ModelField | Non
     keys, table = introspection.keys(model), introspection.table_of(model)
     in_key = {name for attr in table.keys for name in keys[attr].fields}
     return None if tenant in in_key else introspection.all_fields(model).get(tenant or "")
-
-
-def _check_initial_states(item: Item) -> None:
-    """Raise for a new item that is not in the initial state of each of its lifecycles."""
-    starts = introspection.initial_variants(type(item))
-    if starts and not isinstance(item, starts):
-        names = " or ".join(start.__name__ for start in starts)
-        raise ValueInvalid(
-            f"an item starts as {names}, not {type(item).__name__}: "
-            "to create an item in another state, use db.create(item).imported()"
-        )
-    for name, default in type(item).__special__.items():
-        state: Model = getattr(item, name)
-        if isinstance(default, Initial) and not isinstance(state, default.state):
-            raise ValueInvalid(
-                f"{type(item).__name__}.{name} starts as {default.state.__name__}, not {type(state).__name__}: "
-                "to create an item in another state, use db.create(item).imported()"
-            )

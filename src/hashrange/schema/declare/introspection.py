@@ -352,6 +352,13 @@ def variant_keys(cls: ModelClass) -> dict[str, Template]:
 
 
 @cached_by_class
+def can_expire(cls: ModelClass) -> bool:
+    """Return whether items of a class may have the attribute by which their table expires them."""
+    ttl = table_of(cls).ttl
+    return ttl is not None and any(field.stored == ttl for field in all_fields(cls).values())
+
+
+@cached_by_class
 def state_keys(cls: ModelClass) -> dict[str, Template]:
     """Return the key templates by which a state is recognised; none where fixed fields identify it."""
     return {} if fixed_values(cls, own=True) else variant_keys(cls)

@@ -19,7 +19,7 @@ from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.field_kind import OriginalTime
 from hashrange.schema.declare.introspection import NOTHING, ModelClass
 from hashrange.schema.declare.marker import LOADING
-from hashrange.schema.declare.model import LOADED_KEYS, UNCHECKED, Item, Model, View
+from hashrange.schema.declare.model import LOADED_KEYS, UNCHECKED, Initial, Item, Model, View
 from hashrange.schema.items.changed_in_place import may_have_changed
 from hashrange.schema.items.dumper import merge_states
 
@@ -185,3 +185,21 @@ def with_next_version(item: I, name: str) -> I:
     if LOADED_KEYS in item.__dict__:
         changes[LOADED_KEYS] = {}
     return _replace(item, changes)
+
+
+def check_initial_states(item: Item) -> None:
+    """Raise for a new item that is not in the initial state of each of its lifecycles."""
+    starts = introspection.initial_variants(type(item))
+    if starts and not isinstance(item, starts):
+        names = " or ".join(start.__name__ for start in starts)
+        raise ValueInvalid(
+            f"an item starts as {names}, not {type(item).__name__}: "
+            "to create an item in another state, use db.create(item).imported()"
+        )
+    for name, default in type(item).__special__.items():
+        state: Model = getattr(item, name)
+        if isinstance(default, Initial) and not isinstance(state, default.state):
+            raise ValueInvalid(
+                f"{type(item).__name__}.{name} starts as {default.state.__name__}, not {type(state).__name__}: "
+                "to create an item in another state, use db.create(item).imported()"
+            )

@@ -251,6 +251,11 @@ class WritePlan(Struct, frozen=True):
         found = {attr: value_source.value(arguments) for attr, value_source in self.key.items()}
         return {attr: value for attr, value in found.items() if value is not None}
 
+    def bounds_of_new_item(self, arguments: Arguments) -> list[str]:
+        """Return the bounds that an item which a call creates would break."""
+        bounds = [source for _, source in self.lenient if isinstance(source, BoundMinusArgument)]
+        return [bound.limit for bound in bounds if bound.name in arguments and not bound.holds_if_absent(arguments)]
+
     def build(self, arguments: Arguments) -> tuple[Wire, dict[str, str]]:
         """Return the request of a call, and the placeholders whose values are to be sealed, by attribute."""
         outcomes: list[int] = []
@@ -367,6 +372,8 @@ class WritePlan(Struct, frozen=True):
         if self.condition is not None:
             lines.append(f"    if      {show(self.condition, self.condition_values)}")
         lines += [f"    if      {show(pin.condition, self.condition_values)}  ({pin.when})" for pin in self.pinned]
+        if self.verb != "Delete" and introspection.can_expire(self.target):
+            lines.append(f"    if      NOT {self.table.ttl} <= {{now}}")
         lines.append(f"    cost    {' + '.join(f'{path_name} {units}' for path_name, units in self.costs)}")
         return "\n".join(lines)
 
