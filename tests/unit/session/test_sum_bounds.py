@@ -19,6 +19,7 @@ from hashrange import (
     Patterns,
     Table,
     Update,
+    Upsert,
     ValueInvalid,
 )
 
@@ -141,3 +142,23 @@ def test_bounds_that_no_condition_can_test_are_refused():
 
         class AddsDigits(Patterns, Protocol):
             def raise_price(self, code: str, price: Add[Decimal]) -> Update[Bag]: ...
+
+
+class Meter(Item, table=Table("meters", "pk"), pk="METER#{name}"):
+    name: str
+    total: Annotated[int, Field(ge=0, le=10)] = 0
+
+
+class Meters(Patterns, Protocol):
+    def add(self, name: str, total: Add[int]) -> Upsert[Meter]: ...
+
+
+@pytest.mark.parametrize(("amount", "bound"), [(11, "total <= 10"), (-1, "total >= 0")])
+def test_an_upsert_that_would_create_an_item_beyond_a_bound_names_the_bound(amount: int, bound: str) -> None:
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Meters)
+        db = Meters.open(database)
+        with pytest.raises(hashrange.Conflict, match=f"a new one would not meet {bound}$") as caught:
+            db.add("1", amount).run()
+        assert not isinstance(caught.value, hashrange.Missing)
+        assert db.add("1", 10).run().total == 10

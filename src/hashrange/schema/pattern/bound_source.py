@@ -47,6 +47,11 @@ class BoundMinusArgument(Struct, frozen=True):
         return amount is not None and COMPARISONS[self.operator](start, _subtract(self.bound, amount))
 
     @property
+    def limit(self) -> str:
+        """The bound itself."""
+        return f"{f'size({self.name})' if self.is_length else self.name} {self.operator} {self.bound}"
+
+    @property
     def text(self) -> str:
         """The bound minus the argument."""
         return f"{self.bound} - {f'size({{{self.name}}})' if self.is_length else f'{{{self.name}}}'}"
