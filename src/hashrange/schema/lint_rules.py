@@ -19,6 +19,7 @@ from hashrange.schema.declare.key_template import TemplatePart
 from hashrange.schema.declare.model import Initial, Item, View
 from hashrange.schema.declare.table import Gsi, Table
 from hashrange.schema.declare.table_check import key_types
+from hashrange.schema.lint_visits import find_stale_visits
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.schema.write.write_plan import WritePlan
@@ -40,6 +41,7 @@ def lint_patterns(plans: Plans) -> list[Lint]:
         for index in table.indexes:
             found += _lint_index(index, table, [plan for plan in reads if plan.path.name == index.name])
         found += _unreachable_states(table, writes)
+        found += find_stale_visits(writes)
         found += _unbounded_fields(table, writes)
         found += _pointless_shards(table)
     return found

@@ -27,9 +27,8 @@ def hides_expired(session: Session, model: ModelClass) -> bool:
     return can_expire(model) and not session.shows_expired
 
 
-def allow_expired(session: Session, table: Table, request: Wire) -> str:
-    """Return the test that the stored item has expired; add its names and values to a request."""
-    millis = session.clock.millis()
+def allow_expired(table: Table, request: Wire, millis: int) -> str:
+    """Return the test that the stored item has expired at a time; add its names and values to a request."""
     values = {":x_now": {"N": str(millis // 1000)}}
     names = request.get("ExpressionAttributeNames", {})
     alias = next(name for name in ("#x_ttl", "#x_ttl_") if names.get(name, table.ttl) == table.ttl)
@@ -42,16 +41,16 @@ def allow_expired(session: Session, table: Table, request: Wire) -> str:
     return test
 
 
-def refuse_expired(session: Session, table: Table, request: Wire) -> None:
+def refuse_expired(table: Table, request: Wire, millis: int) -> None:
     """Add to a request the condition that the stored item has not expired."""
-    own, test = request.get("ConditionExpression"), f"NOT ({allow_expired(session, table, request)})"
+    own, test = request.get("ConditionExpression"), f"NOT ({allow_expired(table, request, millis)})"
     request["ConditionExpression"] = test if own is None else f"({own}) AND {test}"
 
 
 def delete_expired(session: Session, table: Table, key: Raw, label: str) -> Steps[None]:
     """Delete an item if it has expired."""
     request: Wire = {"TableName": session.name_of(table), "Key": key}
-    request["ConditionExpression"] = allow_expired(session, table, request)
+    request["ConditionExpression"] = allow_expired(table, request, session.clock.millis())
     try:
         yield Call("DeleteItem", request, label)
     except ConditionalCheckFailedException:

@@ -42,9 +42,13 @@ def _attribute_of(request: Wire, path: tuple[str, ...]) -> str:
     for member in _requests_in(request):
         for found in (str(text) for kind, text in member.items() if kind.endswith("Expression")):
             if match := re.search(BEFORE + re.escape(name) + r"\b", found):
-                names = member.get("ExpressionAttributeNames", {})
-                return re.sub(r"#\w+", lambda alias: str(names.get(alias[0], alias[0])), match[1])
+                return _resolve(match[1], member.get("ExpressionAttributeNames", {}))
     return "a value"
+
+
+def _resolve(path: str, names: dict[str, str]) -> str:
+    """Return a path with the attributes that its aliases stand for."""
+    return re.sub(r"#\w+", lambda alias: names.get(alias[0], alias[0]), path)
 
 
 def _requests_in(request: Wire) -> Iterator[Wire]:

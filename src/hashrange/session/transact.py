@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import TypeVar
@@ -88,22 +88,18 @@ class Transaction(PendingWrite[T_co]):
             "TransactItems": [self._transact_item(write) for write in self.writes],
             "ClientRequestToken": self.token or secrets.token_hex(16),
         }
-        delays, clearings = backoff(), iter(range(MAX_ATTEMPTS - 1))
+        delays, clearings = backoff(), islice(backoff(), MAX_ATTEMPTS - 1)
         while True:
             try:
                 yield Call("TransactWriteItems", request, self.label)
             except TransactionCanceledException as error:
                 expired = self._find_expired(error)
-                if expired and next(clearings, None) is not None:
-                    for write in expired:
-                        yield from write.clear_expired()
-                    request["TransactItems"] = [self._transact_item(write) for write in self.writes]
-                    request["ClientRequestToken"] = self.token or secrets.token_hex(16)
-                    continue
-                failures = tuple(self._find_failures(error))
-                pause = next(delays, None)
-                if pause is None or not is_retryable(error) or any(_is_conflict(found) for found in failures):
-                    raise _choose_error(error, failures) from error
+                failures = () if expired else tuple(self._find_failures(error))
+                pause = next(clearings if expired else delays, None)
+                is_final = not expired and (not is_retryable(error) or any(map(_is_conflict, failures)))
+                if pause is None or is_final:
+                    raise _choose_error(error, failures or tuple(self._find_failures(error))) from error
+                yield from self._clear(expired)
                 yield pause
                 request["ClientRequestToken"] = self.token or secrets.token_hex(16)
             else:
@@ -115,6 +111,12 @@ class Transaction(PendingWrite[T_co]):
         if "ConditionExpression" in members:
             members["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return {action: members}
+
+    @staticmethod
+    def _clear(upserts: list[Upsert[Any]]) -> Steps[None]:
+        """Delete the expired items that upserts found, which then create them anew."""
+        for write in upserts:
+            yield from write.clear_expired()
 
     def _find_expired(self, error: TransactionCanceledException) -> list[Upsert[Any]]:
         """Return the upserts that found an expired item, if no other condition failed."""

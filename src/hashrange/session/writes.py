@@ -124,6 +124,7 @@ class PatternWrite(Write[T_co]):
         self.session, self.plan, self.table = session, plan, plan.table
         _check_states(plan, arguments)
         self.label = plan.label
+        self.built_at = session.clock.millis()  # so that a request is the same when it is sent again
         self.arguments: Mapping[str, Any] = {**arguments, NOW: session.now()}
 
     def explain(self) -> str:
@@ -139,7 +140,7 @@ class PatternWrite(Write[T_co]):
             values[placeholder] = self.session.encrypt_value(self.table, request["Key"], attribute, values[placeholder])
         request = {"TableName": self.session.name_of(self.table), **request}
         if self.hides_expired:
-            refuse_expired(self.session, self.table, request)
+            refuse_expired(self.table, request, self.built_at)
         return request
 
     @property
@@ -336,6 +337,7 @@ class Put(Write[I]):
         self, session: Session, item: I, *, create: bool, tenant: str | None = None, any_state: bool = False
     ) -> None:
         self.session, self.item, self.create, self.tenant, self.any_state = session, item, create, tenant, any_state
+        self.built_at = session.clock.millis()
         self.check: Ensure[Any] | None = None  # what must hold for the item that is replaced
         self.may_be_new = True
         self.table = introspection.table_of(type(item))
@@ -400,7 +402,7 @@ class Put(Write[I]):
         test = "attribute_not_exists(#pk)"
         if not hides_expired(self.session, type(self.item)):
             return test
-        return f"{test} OR {allow_expired(self.session, self.table, request)}"
+        return f"{test} OR {allow_expired(self.table, request, self.built_at)}"
 
     def _add_check(self, request: Wire, check: Wire) -> None:
         """Add the condition of an Ensure, under names of its own."""

@@ -153,6 +153,14 @@ def test_a_transaction_in_which_another_condition_fails_deletes_nothing(db: Lock
     assert db.lock("a").with_expired().required().run() == expired
 
 
+def test_a_transaction_with_a_token_is_the_same_request_when_it_is_sent_again(db: Locks, clock: ManualClock) -> None:
+    transaction = db.transact(db.create(Lock(name="a")), db.hit("b", hits=1, until=LATER)).with_token("once")
+    transaction.run()
+    clock.advance(90)
+    transaction.run()
+    assert db.lock("b").required().run().hits == 1
+
+
 def test_an_expired_item_meets_no_condition_of_a_transaction(db: Locks, expired: Lock) -> None:
     with pytest.raises(Missing, match="has expired"):
         db.transact(db.held("a"), db.create(Lock(name="b"))).run()
