@@ -268,6 +268,6 @@ def _is_bounded(item: type[Item], name: str) -> bool:
         fact
         for model in introspection.item_and_states(item)
         if name in model.model_fields
-        for fact in model.model_fields[name].metadata
+        for fact in introspection.constraints_of(model, name)
     ]
     return any(getattr(fact, "max_length", None) is not None for fact in facts)

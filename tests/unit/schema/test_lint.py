@@ -1,11 +1,12 @@
 """Lint findings: accepting those that are meant, and what the texts propose."""
 
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import pytest
+from pydantic import Field
 
-from hashrange import DeclarationError, Get, Gsi, Item, Patterns, Scan, Table, where
+from hashrange import Append, DeclarationError, Get, Gsi, Item, Patterns, Scan, Table, Update, where
 
 table = Table("orders", "pk", indexes=[Gsi("ByMonth", "month_key"), Gsi("ByCity", "city_key")])
 
@@ -66,3 +67,25 @@ def test_a_constant_that_dynamodb_does_not_have_is_named_with_its_remedy(text, r
         class Refused(Patterns, Protocol):
             @where(text)
             def unpaid(self) -> Scan[Order]: ...
+
+
+def test_a_list_has_its_bound_wherever_the_bound_stands():
+    lists = Table("lists", "pk")
+
+    class Lists(Item, table=lists, pk="LISTS#{id}"):
+        id: str
+        inside: Annotated[list[int], Field(max_length=3)] | None = None
+        outside: Annotated[list[int] | None, Field(max_length=3)] = None
+        beside: list[int] | None = Field(default=None, max_length=3)
+        elements: list[Annotated[str, Field(max_length=3)]] | None = None
+        unbounded: list[int] | None = None
+
+    class Growing(Patterns, Protocol):
+        def one(self, id: str) -> Get[Lists]: ...  # noqa: A002
+        def inner(self, id: str, inside: Append[int]) -> Update[Lists]: ...  # noqa: A002
+        def outer(self, id: str, outside: Append[int]) -> Update[Lists]: ...  # noqa: A002
+        def other(self, id: str, beside: Append[int]) -> Update[Lists]: ...  # noqa: A002
+        def each(self, id: str, elements: Append[str]) -> Update[Lists]: ...  # noqa: A002
+        def more(self, id: str, unbounded: Append[int]) -> Update[Lists]: ...  # noqa: A002
+
+    assert findings(Growing) == {"HR409 Lists.elements", "HR409 Lists.unbounded"}
