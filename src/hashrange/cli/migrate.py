@@ -17,6 +17,7 @@ from hashrange.client.target import open_target
 
 if TYPE_CHECKING:
     from hashrange.provision import Migration, MigrationReport, MigrationRun
+    from hashrange.session.outage import Outage
 
 MAX_SHOWN = 20
 HELP = f"""Move the items of one declaration to another while programs write: the steps of a declared migration.
@@ -112,16 +113,35 @@ def load_migration(name: str) -> Migration:
 
 
 def _follow(run: MigrationRun, *, once: bool) -> None:
+    from hashrange.session.outage import Outage
+
     total = run.follow()
     typer.echo(f"{count_of(total, 'change')} applied")
+    outage, pause = Outage("migrate follow"), 1.0
     try:
         while not once:
-            time.sleep(1)
-            if count := run.follow():
+            time.sleep(pause)
+            count, pause = _follow_again(run, outage)
+            if count:
                 total += count
                 typer.echo(f"{count_of(total, 'change')} applied")
     except KeyboardInterrupt:
         typer.echo()
+
+
+def _follow_again(run: MigrationRun, outage: Outage) -> tuple[int, float]:
+    """Return the number of changes since the last time, and the seconds to wait; raise what is no outage."""
+    from hashrange.core.errors import HashrangeError
+
+    try:
+        count = run.follow()
+    except HashrangeError as error:
+        pause = outage.pause(error)
+        if pause is None:
+            raise
+        return 0, pause
+    outage.end()
+    return count, 1.0
 
 
 def _print_report(report: MigrationReport, *, with_examples: bool = False) -> None:

@@ -443,6 +443,7 @@ class MigrationRun:
     def _consumer(self, handle: Callable[[ItemChange[Any]], None] | None = None) -> Consumer:
         """Return the consumer of the source's streams. It sets aside what cannot be read; `verify` reports it."""
         consumer = Consumer(self.sources, self.source_tables, self.job, checkpoint_table, attempts=2)
+        consumer.stops_in_outages = True
         for model in self.migration.functions:
             consumer.on(model)(handle or self._apply_change)
         if handle is None:

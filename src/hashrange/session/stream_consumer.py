@@ -36,6 +36,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Model
 from hashrange.schema.declare.table import Table
 from hashrange.session.item_change import ItemChange, read_change, records_of, table_of_record
+from hashrange.session.outage import Outage, is_outage
 from hashrange.session.runnable import Runnable, Task
 from hashrange.session.session import Session
 from hashrange.session.steps import Call, Handle, Pause, Steps, backoff
@@ -55,6 +56,7 @@ R = TypeVar("R", bound=Awaitable[object] | None)
 PAGE = 100  # records in one request: a checkpoint is written after each page
 EMPTY_PAGES = 3  # AWS returns an empty page now and then although more records follow
 RETENTION = 24 * 3600.0  # seconds for which a stream keeps a record
+LONGEST_WAIT = 0.1  # seconds after which `stop()` is noticed
 CLOCK_SKEW = 1.0  # seconds by which the clock of the database may be ahead
 SAVE_INTERVAL = 3600.0  # seconds after which the checkpoint of a quiet shard is written again
 MAX_LETTER = 300_000  # bytes of a record that a dead letter contains with its images
@@ -105,6 +107,8 @@ class Consumer(Runnable[int]):
         self._page_handler: Callable[[list[ItemChange[Any]]], None] | None = None
         self._iterators: dict[tuple[str, str], str] = {}  # by shard and last handled record
         self._stopped = threading.Event()
+        self._handled = 0  # records, in all passes
+        self.stops_in_outages = False  # raise the error of a handler that met an outage, instead of setting aside
 
     def on(self, model: type[M]) -> Callable[[Callable[[ItemChange[M]], R]], Callable[[ItemChange[M]], R]]:
         """Call the decorated function for each change of an item that is of this class before it or after it."""
@@ -122,7 +126,10 @@ class Consumer(Runnable[int]):
         self._page_handler = function
 
     def follow(self, *, every: float = 1.0) -> Runnable[int]:
-        """Handle changes as they happen, until `stop()`; looks for new ones after so many seconds."""
+        """Handle changes as they happen, until `stop()`; looks for new ones after so many seconds.
+
+        While the database cannot be reached or throttles, it tries again; the outage is logged once.
+        """
         return Task(self.session, partial(self._follow, every))
 
     def stop(self) -> None:
@@ -200,13 +207,26 @@ class Consumer(Runnable[int]):
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _follow(self, every: float) -> Steps[int]:
-        handled = 0
+        before, outage = self._handled, Outage(f"consumer {self.name}")
         while not self._stopped.is_set():
-            handled += yield from self._read_tables()
-            if not self._stopped.is_set():
-                yield Pause(every)
+            pause: float | None = every
+            try:
+                yield from self._read_tables()
+                outage.end()
+            except HashrangeError as error:
+                pause = outage.pause(error)
+                if pause is None:
+                    raise
+                self._iterators.clear()  # the pass begins again at the checkpoints
+            yield from self._wait(pause)
         self._stopped.clear()
-        return handled
+        return self._handled - before
+
+    def _wait(self, seconds: float) -> Steps[None]:
+        """Wait so long, but not longer than until `stop()`."""
+        while seconds > 0 and not self._stopped.is_set():
+            yield Pause(min(seconds, LONGEST_WAIT))
+            seconds -= LONGEST_WAIT
 
     def _consume(self, table: Table, begin: float) -> Steps[int]:
         """Read every shard that is ready; the children of a shard that has ended are ready in the next round."""
@@ -279,6 +299,7 @@ class Consumer(Runnable[int]):
                 for handler in () if is_done else self._handlers_of(table):
                     yield from self._handle(handler, shard, record)
                 done.append(record)
+                self._handled += 1
                 if self._stopped.is_set():
                     is_last = is_last and len(done) == len(page["Records"])
                     break
@@ -320,6 +341,8 @@ class Consumer(Runnable[int]):
             error = yield from self._try_once(handler, record)
         if error is None:
             return
+        if self.stops_in_outages and is_outage(error):
+            raise error
         if self.after_attempts == "stop":
             raise HandlerFailed(
                 f"{handler.name} failed {self.attempts} times with {error!r}; "
