@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -112,6 +113,15 @@ def apply(
         f"{count_of(len(applied), 'step')} applied"
         + (f", {left:,} left: --allow-loss applies {'it' if left == 1 else 'them'}" if left else "")
     )
+    if any(step.needs_backfill for step in applied):
+        typer.secho(
+            f"Next, so that the new index has the items that exist: {name_backfill(module, target)}", fg="yellow"
+        )
+
+
+def name_backfill(module: str, target: str) -> str:
+    """Return the command that completes the items of a module's tables."""
+    return f"hashrange backfill {shlex.join([module, '--target', target])}"
 
 
 @contextmanager

@@ -40,6 +40,8 @@ from hashrange.server.sigv4 import SignatureVerifier
 
 log = logging.getLogger(__name__)
 
+LACKS_ITEMS = "; it lacks the items that exist until hashrange backfill is run"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostingOptions:
@@ -146,7 +148,10 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
 
 def _change_tables(database: Transport, declared: Sequence[Declared | Table]) -> list[str]:
     """Add what tables of our own database lack of their declaration, and lose nothing; return what was added."""
-    return [f"{step.table}: {step.action}" for step in apply(database, plan(database, *declared))]
+    return [
+        f"{step.table}: {step.action}" + (LACKS_ITEMS if step.needs_backfill else "")
+        for step in apply(database, plan(database, *declared))
+    ]
 
 
 async def _open_backend(options: HostingOptions, limits: WebLimits, stack: AsyncExitStack) -> Backend:

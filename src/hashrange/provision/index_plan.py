@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from hashrange.core.wire import Wire
 from hashrange.provision.live_table import LiveIndex, LiveTable
 from hashrange.provision.plan_step import Difference, PlanStep
 from hashrange.provision.table_request import index_request, key_schema
+from hashrange.schema.declare import introspection
 from hashrange.schema.declare.table import Gsi, Table
 from hashrange.schema.declare.table_check import key_type
 
@@ -80,12 +83,25 @@ def _compare_local(index: Gsi, found: LiveIndex | None, table: Table, live: Live
 
 
 def _plan_index(index: Gsi, name: str, table: Table, live: LiveTable) -> Difference:
+    step = _create(index, name, table, live)
+    if live.item_count and any(attr not in live.key_types and _is_computed(attr, table) for attr in index.keys):
+        step = replace(step, needs_backfill=True)
     return Difference(
         table=live.name,
         subject=f"index {index.name}",
         declared=_describe(index, table),
         live="absent" if name == index.name else "has other keys",
-        steps=(_create(index, name, table, live),),
+        steps=(step,),
+    )
+
+
+def _is_computed(attr: str, table: Table) -> bool:
+    """Return whether items have a key attribute that is none of their fields: those that exist may lack it."""
+    models = [model for item in introspection.items_of(table) for model in introspection.item_and_states(item)]
+    return any(
+        attr in introspection.keys(model)
+        and all(field.stored != attr or field.key_only for field in introspection.all_fields(model).values())
+        for model in models
     )
 
 

@@ -16,6 +16,7 @@ class PlanStep(Struct, frozen=True, kw_only=True):
     request: Wire = {}
     loses: str = ""  # what is lost by it; a step that loses something is applied only when asked for
     index: str = ""  # the index that it creates
+    needs_backfill: bool = False  # the index lacks the items that exist, until `backfill` writes their keys
 
 
 class Difference(Struct, frozen=True, kw_only=True):

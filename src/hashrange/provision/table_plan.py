@@ -70,6 +70,8 @@ class TablePlan(Struct, frozen=True):
                 yield f"  {'-' if step.loses else '+'} {step.action}"
                 if step.loses:
                     yield f"      loses {step.loses}"
+                if step.needs_backfill:
+                    yield "      lacks the items that exist until backfill is run"
             for one in (one for one in self.differences if one.table == table and not one.steps):
                 yield f"  x {one.subject}: declared {one.declared}, exists {one.live}"
                 if one.obstacle:

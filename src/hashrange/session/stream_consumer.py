@@ -209,14 +209,15 @@ class Consumer(Runnable[int]):
     def _follow(self, every: float) -> Steps[int]:
         before, outage = self._handled, Outage(f"consumer {self.name}")
         while not self._stopped.is_set():
-            pause: float | None = every
+            pause = every
             try:
                 yield from self._read_tables()
                 outage.end()
             except HashrangeError as error:
-                pause = outage.pause(error)
-                if pause is None:
+                found = outage.pause(error)
+                if found is None:
                     raise
+                pause = found
                 self._iterators.clear()  # the pass begins again at the checkpoints
             yield from self._wait(pause)
         self._stopped.clear()

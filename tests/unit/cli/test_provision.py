@@ -165,6 +165,20 @@ def test_backfill_completes_items_and_lists_what_it_cannot_read(target, declare)
     assert "0 completed" in run("backfill", schema, "--target", target).output
 
 
+def test_an_index_that_lacks_the_items_that_exist_names_the_next_command(target, declare):
+    first = declare()
+    assert run("apply", first, "--target", target).exit_code == 0
+    computed = declare('Gsi("ByUser", "user_key"), Gsi("Plain", "user")', templates='id="{id}", user_key="U#{user}"')
+    assert "backfill" not in run("plan", computed, "--target", target).output
+    with open_target(target) as database:
+        database.call("PutItem", {"TableName": "orders", "Item": {"id": {"S": "1"}, "user": {"S": "ann"}}})
+    lacks = "lacks the items that exist until backfill is run"
+    assert run("plan", computed, "--target", target).output.count(lacks) == 1
+    applied = run("apply", computed, "--target", target).output
+    assert applied.endswith(f"hashrange backfill {computed} --target {target}\n")
+    assert "backfill" not in run("apply", computed, "--target", target).output
+
+
 def test_tables_of_a_module_without_patterns_belong_to_its_plan(target, declare, tmp_path):
     module = declare()
     with (tmp_path / f"{module}.py").open("a") as file:
