@@ -116,7 +116,6 @@ audit = Table("${KELIFAX_AUDIT_TABLE:-kelifax-audit}", "resourceSlug", "decidedA
 checkpoints = Table("${KELIFAX_CHECKPOINTS_TABLE:-kelifax-checkpoints}", "consumer", "shard")  # of the search index
 
 Category = Literal["development", "design", "productivity", "learning", "ai", "analytics", "other"]
-Pricing = Literal["free", "open source", "freemium", "paid"]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from hashrange import ServiceError, TransactionCanceledException, dump_item
 from hashrange_systems.kelifax.errors import DecisionTaken
 from hashrange_systems.kelifax.model.damage import PUBLIC_REASONS
+from hashrange_systems.kelifax.model.draft import CONTENT_NAMES
 from hashrange_systems.kelifax.model.public_entry import format_exact_time, format_time
 from hashrange_systems.kelifax.schema import Decision, Kelifax, audit, table
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
@@ -20,10 +21,9 @@ from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 LISTING_ATTRIBUTES = ("publishedAt", "publicFeed", "publicCategory")  # in the public lists
 RESTORED = ("resourceStatus", "approvedAt", *LISTING_ATTRIBUTES)
 WATCHED = (  # all but the counters: views of other visitors must not stop a moderator
-    "resourceStatus", "submissionId", "createdAt", "submittedAt", "approvedAt", "rejectedAt", "resourceName",
-    "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "keyFeatures", "useCases", "learningResources",
-    "pricing", "featured", "submitterFirstName", "submitterLastName", "submitterEmail", "submitterCompany",
-    "submitterPhone", "submitterDomain", "damage",
+    "resourceStatus", "submissionId", "createdAt", "submittedAt", "approvedAt", "rejectedAt", *CONTENT_NAMES,
+    "featured", "submitterFirstName", "submitterLastName", "submitterEmail", "submitterCompany", "submitterPhone",
+    "submitterDomain", "damage",
 )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, get_args
 
 from hashrange import Unreadable
-from hashrange_systems.kelifax.model.content_diff import LABELS, FieldDifference, diff_fields
-from hashrange_systems.kelifax.model.draft import find_changes, find_warnings
+from hashrange_systems.kelifax.model.content_diff import FieldDifference, diff_fields
+from hashrange_systems.kelifax.model.draft import CONTENT_NAMES, find_changes, find_warnings
 from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision, StatusVerdict
 from hashrange_systems.kelifax.schema import AnyResource, Decision, Kelifax
 from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
@@ -98,7 +98,7 @@ def compare_revisions(revisions: Sequence[Revision], current: AnyResource | Dama
     )
     former: list[FormerContent] = []
     for revision in revisions:
-        old = {name: value for name, value in revision.content.items() if name in LABELS}
+        old = {name: value for name, value in revision.content.items() if name in CONTENT_NAMES}
         new = find_changes(old, following) if following is not None else {}
         former.append(
             FormerContent(

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.kelifax.model.draft import find_changes, split_fields
+from hashrange_systems.kelifax.model.draft import CONTENT_NAMES, find_changes, split_fields
 from hashrange_systems.kelifax.model.public_entry import PublicResource
 from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.search.query import SearchDocument
@@ -210,11 +210,7 @@ async def find_editable(deps: PageDependencies, slug: str) -> PublicResource:
 def read_fields(entry: PublicResource) -> dict[str, Any]:
     """Return the fields of a resource as the form has them."""
     shown = entry.to_json()
-    names = (
-        "resourceName", "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "pricing", "keyFeatures",
-        "useCases", "learningResources",
-    )  # fmt: skip
-    return {name: shown[name] for name in names}
+    return {name: shown[name] for name in CONTENT_NAMES}
 
 
 async def render_suggestion(
