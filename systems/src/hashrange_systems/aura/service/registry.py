@@ -280,8 +280,7 @@ class Registry:
             shop = await self.find(address)
         except ResourceMissing:
             return Overrides()
-        options = await self.options(shop.domain)
-        return Overrides(price=options.price_selector, state=options.state_selector)
+        return read_overrides(await self.options(shop.domain))
 
     async def save_options(self, options: ShopOptions) -> ShopOptions:
         """Store the options of a registered shop."""
@@ -344,3 +343,8 @@ def check_range(first: datetime, last: datetime) -> tuple[datetime, datetime]:
     if last < first:
         raise InvalidInput([FieldError("last", "must not be before the first")])
     return first, last
+
+
+def read_overrides(options: ShopOptions) -> Overrides:
+    """Return the selectors that the operator set for a shop."""
+    return Overrides(price=options.price_selector, state=options.state_selector)

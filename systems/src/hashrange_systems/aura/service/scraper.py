@@ -16,7 +16,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hashrange import Conflict
-from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.model.breakage import Coverage, find_breakage
 from hashrange_systems.aura.schema import Aura, LeasedScrape, Product, Scraped, Shop, Url
 from hashrange_systems.aura.service.crawler import GONE, STOPPED, CrawlFailed, CrawlLimits, CrawlStopped
@@ -24,6 +23,7 @@ from hashrange_systems.aura.service.frontier import is_over
 from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder, ProductVisit, find_proven
 from hashrange_systems.aura.service.products import Products
+from hashrange_systems.aura.service.registry import read_overrides
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import (
     MAX_FAILURES,
@@ -93,7 +93,7 @@ class Scraper:
             own_delay_s=self.limits.delay_s if options.delay_ms is None else options.delay_ms / 1000,
             excludes=tuple(options.excludes),
             pace=self.tools.paces.find(shop.domain),
-            overrides=Overrides(price=options.price_selector, state=options.state_selector),
+            overrides=read_overrides(options),
         )
         await site.open()
         run = await self.work.put(await self._begin_run(lease))

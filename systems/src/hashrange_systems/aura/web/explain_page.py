@@ -5,9 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.web.dependencies import Deps, SignedIn
-from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
+from hashrange_systems.shared.errors import ApplicationError
 
 router = APIRouter(include_in_schema=False)
 
@@ -19,7 +18,7 @@ async def show_explanation(request: Request, deps: Deps, visitor: SignedIn, url:
     if url:
         try:
             deps.preview_limit.consume(visitor.user.member_id)
-            overrides = await find_overrides(deps, url)
+            overrides = await deps.services.registry.find_overrides(url)
             explanation = await deps.services.preview.explain(url[:8000], overrides, member=visitor.user.member_id)
         except ApplicationError as refused:
             error = refused
@@ -32,13 +31,3 @@ async def show_explanation(request: Request, deps: Deps, visitor: SignedIn, url:
         explanation=explanation,
         error=str(error or ""),
     )
-
-
-async def find_overrides(deps: Deps, url: str) -> Overrides | None:
-    """Return the selectors of the shop of a URL, if it is registered."""
-    try:
-        shop = await deps.services.registry.find(url)
-    except ResourceMissing:
-        return None
-    options = await deps.services.registry.options(shop.domain)
-    return Overrides(price=options.price_selector, state=options.state_selector)

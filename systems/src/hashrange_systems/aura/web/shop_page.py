@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from hashrange_systems.aura.extraction.page_answer import explain_selector
-from hashrange_systems.aura.extraction.page_facts import Overrides
 from hashrange_systems.aura.schema import Shop
 from hashrange_systems.aura.service.members import require_operator
 from hashrange_systems.aura.service.preview import Explanation
+from hashrange_systems.aura.service.registry import read_overrides
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn, read_submitted_form
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.web.page_view import link_shop
@@ -192,7 +192,7 @@ async def save_options(request: Request, deps: Deps, sent: Posted, domain: str) 
     try:
         options = read_options_form(await registry.options(shop.domain), sent)
         if sent.line("try"):
-            overrides = Overrides(price=options.price_selector, state=options.state_selector)
+            overrides = read_overrides(options)
             member = sent.visitor.user.member_id
             deps.preview_limit.consume(member)
             explanation = await deps.services.preview.explain(sent.line("try_url"), overrides, member=member)
