@@ -2,12 +2,15 @@
 
 import asyncio
 import threading
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.service.channels import MAX_CHANNELS, Channels
+from hashrange_systems.checks.web.account_page import CHANNEL_TYPES
 from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing, TokenInvalid, TooSoon
 from hashrange_systems.shared.notifications.apprise_sender import Apprise
 from hashrange_systems.shared.notifications.sender import DeliveryRefused
@@ -184,3 +187,7 @@ def test_there_are_not_too_many_channels(services):
         do(services.channels.add(userid, "EMAIL", f"a{number}@example.com"))
     with pytest.raises(LimitReached):
         do(services.channels.add(userid, "EMAIL", "one.more@example.com"))
+
+
+def test_the_form_offers_every_type_of_channel():
+    assert tuple(channel_type for channel_type, _ in CHANNEL_TYPES) == get_args(ChannelType)

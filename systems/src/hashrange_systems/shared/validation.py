@@ -1,6 +1,12 @@
-"""Texts for the errors of pydantic, by error type: short rules that follow the name of a field."""
+"""What is wrong with a field, as short rules that follow its name: texts for the errors of pydantic, and choices."""
 
 from __future__ import annotations
+
+from typing import TypeVar
+
+from hashrange_systems.shared.errors import FieldError, InvalidInput
+
+Choice = TypeVar("Choice", bound=str)
 
 MESSAGES = {
     "missing": "is required",
@@ -20,3 +26,11 @@ MESSAGES = {
     "literal_error": "must be one of {expected}",
     "value_error": "{error}",
 }
+
+
+def parse_choice(field: str, text: str, choices: tuple[Choice, ...]) -> Choice:
+    """Return one of some choices; raise InvalidInput."""
+    for choice in choices:
+        if choice == text:
+            return choice
+    raise InvalidInput([FieldError(field, f"must be one of {', '.join(choices)}")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, get_args
 
 from hashrange import Taken
 from hashrange_systems.aura.errors import OperatorOnly
@@ -36,6 +36,7 @@ from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.identifier import MakeId, hash_key, make_id, make_key, make_webhook_secret
 from hashrange_systems.shared.loopback import LOOPBACK
 from hashrange_systems.shared.user_url import validate_url
+from hashrange_systems.shared.validation import parse_choice
 from hashrange_systems.shared.web.session import LIFETIME_MS, Session
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from hashrange import Clock
 
-Choice = TypeVar("Choice", bound=str)
 
 KEY_ID_LENGTH = 32  # of the hash of a key
 MAX_CHANNELS = 10
@@ -239,11 +239,3 @@ def digest_of(key: str) -> str:
     digest = hash_key(key)
     assert digest is not None
     return digest
-
-
-def parse_choice(field: str, text: str, choices: tuple[Choice, ...]) -> Choice:
-    """Return one of some choices; raise InvalidInput."""
-    for choice in choices:
-        if choice == text:
-            return choice
-    raise InvalidInput([FieldError(field, f"must be one of {', '.join(choices)}")])

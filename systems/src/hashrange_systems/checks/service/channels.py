@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, assert_never, get_args
 
 from hashrange import Conflict, NotFound
 from hashrange_systems.checks.field_types import ChannelType
@@ -31,6 +31,7 @@ from hashrange_systems.shared.notifications.message_budget import MessageBudgets
 from hashrange_systems.shared.notifications.sender import DeliveryFailed
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.user_url import validate_url
+from hashrange_systems.shared.validation import parse_choice
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -128,15 +129,14 @@ class Channels:
 
     def prepare(self, userid: str, channel_type: str, target: str, secret: str | None = None) -> NewChannel:
         """Return an unverified channel, not yet written; raise InvalidInput for an invalid target."""
-        if channel_type not in get_args(ChannelType):
-            raise InvalidInput([FieldError("channelType", f"must be one of {', '.join(get_args(ChannelType))}")])
-        shown, kept = self._validate_target(channel_type, target, secret)
+        known: ChannelType = parse_choice("channelType", channel_type, get_args(ChannelType))
+        shown, kept = self._validate_target(known, target, secret)
         now = self.clock.millis()
         channel = Channel.model_validate(
             {
                 "userid": userid,
                 "channel_id": self.make_id(),
-                "channel_type": channel_type,
+                "channel_type": known,
                 "target": shown,
                 "secret": kept,
                 "created_at": from_ms(now),
@@ -145,13 +145,17 @@ class Channels:
         )
         return NewChannel(channel, self._sign(channel))
 
-    def _validate_target(self, channel_type: str, target: str, secret: str | None) -> tuple[str, str | None]:
+    def _validate_target(self, channel_type: ChannelType, target: str, secret: str | None) -> tuple[str, str | None]:
         """Return the public and the secret part of a target."""
-        if channel_type == "EMAIL":
-            return validate_email(target, "target"), None
-        if channel_type == "WEBHOOK":
-            return validate_url(target, self.own_origins, "target"), secret or make_webhook_secret()
-        return f"{target.partition('://')[0]}://…", target  # an Apprise URL contains a password
+        match channel_type:
+            case "EMAIL":
+                return validate_email(target, "target"), None
+            case "WEBHOOK":
+                return validate_url(target, self.own_origins, "target"), secret or make_webhook_secret()
+            case "APPRISE":
+                return f"{target.partition('://')[0]}://…", target  # an Apprise URL contains a password
+            case _:
+                assert_never(channel_type)
 
     async def _try_apprise_url(self, url: str) -> None:
         if self.try_service is None:
