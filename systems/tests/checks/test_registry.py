@@ -1,5 +1,6 @@
 """A type of check is one file: the registry, the API, the form and the runs find it there."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hashrange_systems.checks import types
-from hashrange_systems.checks.registry import CHECK_TYPES
+from hashrange_systems.checks.registry import CHECK_TYPES, name_attributes
 
+DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
 FOLDER = Path(types.__file__).parent
 TESTS = Path(__file__).parent / "types"
 NEW_TYPE = '''
@@ -99,3 +101,11 @@ def test_every_type_either_probes_or_observes_and_explains_itself():
         assert (each.probe is None) != (each.observe is None)
         assert each.title
         assert each.summary.endswith(("?", "."))
+
+
+@pytest.mark.parametrize("check_type", CHECK_TYPES)
+def test_the_page_explains_every_type_and_its_attributes(check_type):
+    section = DOCS.read_text("utf-8").partition("### Types of checks\n")[2].partition("\n### ")[0]
+    rows = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    explained = {word for row in rows for word in re.findall(r"`(\w+)`", row)}
+    assert sorted({check_type, *name_attributes(check_type)} - explained) == []

@@ -1,6 +1,10 @@
 """The page for Prometheus."""
 
+from pathlib import Path
+
 from hashrange.server.metrics import Metrics
+
+DOCS = Path(__file__).parents[3] / "docs" / "howto" / "serve.md"
 
 
 def render(metrics):
@@ -36,3 +40,9 @@ def test_every_metric_is_described():
     named = {line.split()[0] for line in lines if not line.startswith("#")}
     assert named <= described
     assert "hashrange_open_connections" in named
+
+
+def test_every_metric_is_documented():
+    described = {line.split()[2] for line in render(Metrics([])) if line.startswith("# TYPE")}
+    explained = DOCS.read_text("utf-8")
+    assert [name for name in sorted(described) if f"`{name}`" not in explained and f"`{name}{{" not in explained] == []

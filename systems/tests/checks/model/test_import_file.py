@@ -163,7 +163,7 @@ def test_a_configuration_of_gatus_becomes_checks_and_reasons():
     ("content", "text"),
     [
         (b"", "neither a monitorList"),
-        (b"{", "no JSON"),
+        (b"{", "not JSON"),
         (b"{}", "no monitorList"),
         (b'{"monitorList": 5}', "no monitorList"),
         (b"[1, 2]", "neither a monitorList"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.shared.web.request_guard import MAX_BYTES
 from systems.tests.checks.services import do
 from systems.tests.checks.web.web_client import ADMIN_TOKEN, BASE_URL, WebClient
@@ -170,7 +171,7 @@ def test_incidents_are_paged_from_the_latest_on(client, ann, api):
 
 def test_the_types_of_checks_describe_their_attributes(api):
     found = {each["checkType"]: each["attributes"] for each in api.get("/check-types").json()["items"]}
-    assert {"AVAILABILITY", "EBAY", "HEARTBEAT", "TCP", "DNS", "TLS", "DOMAIN", "PING"} == set(found)
+    assert set(found) == set(CHECK_TYPES)
     assert "soldOutText" in found["AVAILABILITY"]["properties"]
 
 
