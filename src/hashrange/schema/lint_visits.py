@@ -17,7 +17,8 @@ from hashrange.schema.write.write_plan import WritePlan
 
 State: TypeAlias = frozenset[tuple[str, str]]
 
-ORDERINGS = {"<", "<=", ">", ">="}
+PAST = {"<", "<="}  # what is on the left is over
+ORDERINGS = {*PAST, ">", ">="}
 
 
 def find_stale_visits(writes: list[WritePlan]) -> Iterator[Lint]:
@@ -26,20 +27,22 @@ def find_stale_visits(writes: list[WritePlan]) -> Iterator[Lint]:
     leases = {_state_of(state) for plan in writes for state in plan.start_models if _ends_lease(plan, state)}
     for plan in writes if leases else ():
         for state in plan.start_models:
-            fields = _fields_of_visit(state)
-            if (
-                fields
-                and _state_of(state) in leases
-                and _returns(_state_of(state), moves)
-                and not fields & _compared(plan, state)
-            ):
-                names = ", ".join(sorted(fields))
+            missing = _fields_of_visit(state) - _compared(plan, state)
+            is_lease = _state_of(state) in leases and _returns(_state_of(state), moves)
+            if is_lease and missing and not _ends_lease(plan, state) and not _tells_visit(plan, state):
                 yield Lint(
                     "HR413",
                     plan.label,
-                    f"takes a {state.__name__}, to which an item can return, and does not compare {names}: "
-                    "an object from before passes; take a subclass that adds a field, or give the item a Version",
+                    f"takes a {state.__name__}, to which an item can return, and does not compare "
+                    f"{', '.join(sorted(missing))}: an object from before passes; take a subclass that adds a field, "
+                    "or give the item a Version",
                 )
+
+
+def _tells_visit(plan: WritePlan, state: ModelClass) -> bool:
+    """Return whether a write compares a field of the visit that is no time: two visits may begin in one second."""
+    fields = introspection.stored_fields(state)
+    return any(fields[name].codec.step is None for name in _fields_of_visit(state) & _compared(plan, state))
 
 
 def _state_of(model: ModelClass) -> State:
@@ -61,11 +64,15 @@ def _fields_of_visit(state: ModelClass) -> frozenset[str]:
 
 
 def _ends_lease(plan: WritePlan, state: ModelClass) -> bool:
-    """Return whether a write leaves a state where a field of the visit is before or after something."""
+    """Return whether a write leaves a state after a time of the visit: its condition is `lease_until < {now}`."""
     if plan.condition is None or _state_of(plan.target) == _state_of(state):
         return False
     ranges = [node for node in walk(plan.condition) if isinstance(node, Comparison) and node.operator in ORDERINGS]
-    attrs = {str(path.elements[0]) for node in ranges for path in paths_of(node)}
+    attrs = {
+        str(path.elements[0])
+        for node in ranges
+        for path in paths_of(node.left if node.operator in PAST else node.right)
+    }
     fields = introspection.all_fields(state)
     return any(fields[name].stored in attrs for name in _fields_of_visit(state))
 

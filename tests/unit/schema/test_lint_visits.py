@@ -108,3 +108,33 @@ def test_a_version_and_a_key_with_a_field_of_the_state_tell_visits_apart() -> No
         def take_back(self, task: Running, now: datetime) -> Update[Waiting]: ...
 
     assert codes(Seats) == codes(Tasks) == []
+
+
+def test_a_time_in_the_key_does_not_tell_who_holds_the_item() -> None:
+    class Place(View["Ticket"]):
+        seat: str
+
+    class Open(Place, k="OPEN#"): ...
+
+    class Taken(Place, k="TAKEN#{until}"):
+        until: datetime
+        holder: str
+
+    class Sold(Place, k="SOLD#"):
+        buyer: str
+
+    class Ticket(Item, table=Table("tickets", "pk", indexes=[Gsi("ByState", "event", "k")]), pk="SEAT#{seat}"):
+        seat: str
+        event: str
+        state: Open | Taken | Sold = initially(Open)
+
+    class Tickets(Patterns, Protocol):
+        def hold(self, state: Open, until: datetime, holder: str) -> Update[Taken]: ...
+        @where("until > {now}")
+        def sell(self, state: Taken, buyer: str, now: datetime) -> Update[Sold]: ...
+        @where("until <= {now}")
+        def take_back(self, state: Taken, now: datetime) -> Update[Open]: ...
+        @where("holder = {who}")
+        def release(self, state: Taken, who: str) -> Update[Open]: ...
+
+    assert codes(Tickets) == [("HR413", "Tickets.sell")]
