@@ -2,18 +2,21 @@
 
 import asyncio
 import json
+from datetime import timedelta
 
 import pytest
 
 import hashrange
 from hashrange import PlanError, Table
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken
+from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Pending, Published
 from hashrange_systems.kelifax.service.adoption import Adoption
 from hashrange_systems.kelifax.service.damaged_resource import reject_damaged
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.service.resource_read import find_any, find_stored, next_moment
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
+from hashrange_systems.kelifax.visitor_item import TagEntry
 from hashrange_systems.shared.errors import StateConflict
 from systems.tests.kelifax.entries import EXAMPLE, NOON, get_plain, put_plain
 from systems.tests.kelifax.services import ANN, KelifaxServices
@@ -90,6 +93,8 @@ def test_an_original_table_is_adopted_and_a_second_time_changes_nothing(shop):
     async def act():
         report = await shop.adopt()
         assert any("PublicFeedIndex" in step for step in report.steps)
+        described = shop.database.call("DescribeTable", {"TableName": "kelifax-resources"})["Table"]
+        assert described["DeletionProtectionEnabled"], "as the page says"
         assert (report.resources, report.published, report.completed) == (5, 4, 1)
         (conflict,) = report.conflicts
         assert {conflict.kept, conflict.other} == {"amazing-dev-tool", "same-url"}
@@ -401,5 +406,52 @@ def test_adopting_again_mends_categories_that_another_program_changed_while_noth
         await shop.adopt()
         assert (await shop.directory.browse(Filters(category="development"))).entries == []
         assert [entry.slug for entry in (await shop.directory.browse(Filters(category="design"))).entries] == ["moved"]
+
+    run(act())
+
+
+def test_adopting_again_repairs_the_lists_of_tags_and_says_how_many_entries(shop):
+    put_original(shop.database, "moved", **APPROVED)
+    put_original(shop.database, "rejected", **APPROVED)
+    put_original(shop.database, "broken", **APPROVED | {"learningResources": DAMAGED["raw pipe"]})
+    put_original(shop.database, "late", **APPROVED | {"approvedAt": "2025-11-01T10:00:00.25Z"})
+
+    async def act():
+        assert (await shop.adopt()).tags == 0
+        for slug in ("moved", "broken"):
+            put_plain(shop.database, get_plain(shop.database, slug) | {"tags": "canvas"})
+        put_plain(shop.database, get_plain(shop.database, "rejected") | {"resourceStatus": "rejected"})
+        old = TagEntry(tag="canvas", published_at=NOON - timedelta(days=400), slug="moved")  # of an earlier version
+        await shop.db.put(old)
+        await shop.db.put(TagEntry(tag="canvas", published_at=NOON, slug="gone"))
+        former = len(str(EXAMPLE["tags"]).split(","))
+        dry, real = await shop.adopt(dry_run=True), await shop.adopt()
+        assert dry.tags == real.tags == 3 * former + 2 + 2
+        assert {entry.slug for entry in await shop.db.tag_entries("canvas")} == {"moved", "broken"}
+        assert {entry.slug for entry in await shop.db.tag_entries("automation")} == {"late"}
+        canvas = (await shop.directory.browse(Filters(tags=("canvas",)))).entries
+        assert {entry.slug for entry in canvas} == {"moved", "broken"}
+        assert (await shop.adopt()).tags == 0
+
+    run(act())
+
+
+def test_of_resources_with_one_url_the_approved_one_keeps_the_claim_then_the_oldest(shop):
+    same = {"resourceUrl": "https://same.example/"}
+    put_original(shop.database, "a-pending", **same | {"createdAt": "2024-01-01T10:00:00Z"})
+    put_original(shop.database, "b-pending", **same | {"createdAt": "2023-01-01T10:00:00Z"})
+
+    async def act():
+        await shop.adopt()
+        assert (await shop.db.claim(normalise_url("https://same.example/"))).claimed_by == "b-pending"
+        put_original(shop.database, "c-young", **same | APPROVED | {"createdAt": "2025-02-01T10:00:00.5Z"})
+        put_original(shop.database, "d-old", **same | APPROVED | {"createdAt": "2025-02-01T10:00:00Z"})
+        dry, real = await shop.adopt(dry_run=True), await shop.adopt()
+        assert (dry.claimed, dry.conflicts) == (real.claimed, real.conflicts)
+        assert (await shop.db.claim(normalise_url("https://same.example/"))).claimed_by == "d-old"
+        assert [(each.kept, each.other) for each in real.conflicts] == [
+            ("d-old", "c-young"), ("d-old", "b-pending"), ("d-old", "a-pending")
+        ]  # fmt: skip
+        assert (await shop.adopt()).claimed == 0
 
     run(act())

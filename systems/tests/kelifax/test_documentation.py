@@ -19,7 +19,7 @@ from systems.tests.access_cost import CapacityMeter, describe_plan, read_rows
 from systems.tests.kelifax.services import ANN, KelifaxServices, make_form
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
-SCANS = {"search", "from_domain", "popular", "everything", "stored", "claims", "aliases"}
+SCANS = {"search", "from_domain", "popular", "everything", "stored", "claims", "aliases", "all_tag_entries"}
 
 
 def list_rows():

@@ -198,6 +198,23 @@ def test_a_feature_starts_and_ends_at_its_times(kelifax):
     run(act())
 
 
+def test_the_feature_of_a_resource_that_another_program_damaged_starts_and_ends_at_its_times(services_anywhere):
+    async def act(kelifax):
+        slug = await kelifax.list_resource()
+        now = from_ms(kelifax.clock.millis())
+        await kelifax.moderation.feature(slug, ANN, now + timedelta(hours=1), now + timedelta(hours=2))
+        put_plain(kelifax.database, get_plain(kelifax.database, slug) | {"learningResources": "nonsense"})
+        seen = []
+        for _ in range(4):
+            await kelifax.moderation.run_due_features()
+            seen.append(bool(get_plain(kelifax.database, slug)["featured"]))
+            kelifax.clock.advance(40 * MINUTE)
+        assert seen == [False, False, True, False]
+        assert await kelifax.db.feature_plan(slug) is None
+
+    run(act(services_anywhere))
+
+
 def test_a_feature_ends_with_an_unpublication_and_comes_back_with_its_end_when_that_is_undone(services_anywhere):
     async def act(kelifax):
         slug = await kelifax.list_resource()

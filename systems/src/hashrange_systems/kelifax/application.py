@@ -154,7 +154,7 @@ def make_services(
     db, clock, signer, quotas, mailer = parts.db, parts.clock, parts.signer, parts.quotas, parts.mailer
     by_mail, moderation = parts.by_mail, parts.moderation
     submissions = Submissions(
-        db, clock, signer, parts.proofs, quotas, parts.duplicates, mailer, by_mail=by_mail, has_logo=logos.exists
+        db, clock, signer, parts.proofs, quotas, parts.duplicates, mailer, by_mail=by_mail, renew_logo=logos.renew
     )
     reviews = Reviews(db, clock, signer, quotas, mailer, by_mail=by_mail)
     return Services(

@@ -2,22 +2,27 @@
 
 import asyncio
 import io
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from obstore.store import MemoryStore
 from PIL import Image
 
 import hashrange
+from hashrange import Conflict
 from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
 from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
 from hashrange_systems.kelifax.logos.logos import Logos
 from hashrange_systems.kelifax.logos.object_store import LogoStore, open_store
+from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.record_item import OpenSuggestion
 from hashrange_systems.kelifax.schema import Kelifax, checkpoints
 from hashrange_systems.shared.errors import InvalidInput
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.settings import InvalidSetting
 from systems.tests.kelifax.entries import NOON, approve, submit
+from systems.tests.kelifax.services import KelifaxServices, make_form
 
 DAY = 24 * 3600
 KEPT = 3 * DAY
@@ -133,6 +138,34 @@ def test_a_logo_that_no_resource_uses_expires_after_three_days(directory):
     assert directory.sweep_after(120) == 1
     assert not do(directory.logos.exists(name))
     assert do(directory.logos.read(name)) is None
+
+
+def test_a_submission_keeps_its_logo_until_its_confirmation_has_expired(directory):
+    name = directory.upload(draw("teal"))
+    assert directory.sweep_after(KEPT - 60) == 0
+    form = make_form(logoImage=name)
+    services = KelifaxServices(directory.db.session.transport, directory.clock)
+    submissions = replace(services.submissions, renew_logo=directory.logos.renew)
+    do(submissions.submit(form, "192.0.2.1"))
+    assert directory.sweep_after(CONFIRM_WITHIN.total_seconds() - 60) == 0
+    token = do(services.find_token("confirm-submission"))
+    do(submissions.confirm(token))
+    assert directory.sweep_after(40 * DAY) == 0
+    assert do(directory.logos.exists(name))
+
+
+def test_a_logo_that_is_being_deleted_is_not_renewed_and_one_that_is_used_no_earlier(directory):
+    name = directory.upload(draw("plum"))
+    records = directory.logos.db
+    records.look_later(records.logo(name).run(), due_at=NOON + timedelta(days=30)).run()
+    assert do(directory.logos.renew(name))
+    logo = records.logo(name).run()
+    assert logo.due_at == NOON + timedelta(days=30)
+    records.begin_deletion(logo, seen=logo.due_at, due_at=NOON).run()
+    with pytest.raises(Conflict):
+        records.look_later(logo, due_at=NOON + timedelta(days=3)).run()
+    assert not do(directory.logos.renew(name))
+    assert not do(directory.logos.renew("nothing"))
 
 
 def test_a_use_that_was_recorded_for_a_change_that_failed_keeps_no_logo(directory):

@@ -30,8 +30,9 @@ A link that has failed for a week unpublishes its resource.
   hashrange kelifax check-links pixel-kit"""
 ADOPT_HELP = """Adopt a table of the original system; it may be repeated at any time.
 
-Adds the missing tables and indexes, publishes approved resources with their approvedAt, writes the claims of URLs, and
-reports URLs that two resources have and items that cannot be read. Nothing is removed. KELIFAX_TABLE names the table.
+Adds the missing tables and indexes, publishes approved resources with their approvedAt, writes the claims of URLs,
+repairs the lists of tags, and reports URLs that two resources have and items that cannot be read. No resource is
+removed. It also turns on the deletion protection of the tables. KELIFAX_TABLE names the table.
 
 [bold]Examples[/bold]
 
@@ -114,7 +115,8 @@ def adopt(
         typer.echo(f"{'would ' if dry_run else ''}{step}")
     typer.echo(
         f"{report.resources} resources: {report.published} {'to publish' if dry_run else 'published'}, "
-        f"{report.claimed} URLs claimed, {report.completed} search texts written"
+        f"{report.claimed} URLs claimed, {report.completed} search texts written, "
+        f"{report.tags} entries of tags repaired"
     )
     for conflict in report.conflicts:
         typer.echo(f"same URL  {conflict.kept}  {conflict.other}  {conflict.url}")

@@ -1,7 +1,8 @@
 """Logos: takes a picture in, gives out what the public may see, and deletes what nothing uses.
 
 A logo is named by the hash of its content, so that equal ones are stored once and its URL can be cached for ever. It is
-public while an approved resource uses it. One that no resource and no open suggestion uses three days later is deleted.
+public while an approved resource uses it. One that no resource and no open suggestion uses three days later is deleted;
+a submission with it starts the three days again, so that they do not end before it is confirmed.
 """
 
 from __future__ import annotations
@@ -91,6 +92,19 @@ class Logos:
     async def exists(self, name: str) -> bool:
         """Return whether a logo was uploaded and is kept."""
         return bool(NAME.fullmatch(name)) and isinstance(await self.db.logo(name), KeptLogo)
+
+    async def renew(self, name: str) -> bool:
+        """Keep a logo for another three days, which a submission uses; return whether it was uploaded and is kept."""
+        logo = await self.db.logo(name).consistent() if NAME.fullmatch(name) else None
+        if not isinstance(logo, KeptLogo):
+            return False
+        until = self._now() + TEMPORARY
+        if logo.due_at < until:
+            try:
+                await self.db.look_later(logo, due_at=until)
+            except Conflict:  # its deletion has begun
+                return False
+        return True
 
     async def record_use(self, name: str, slug: str) -> None:
         """Record that a resource uses a logo, before the stream says so: it is public as soon as the resource is."""

@@ -1,7 +1,8 @@
 """Adopts a table of the original system, and repairs what its code writes beside ours.
 
 - `adopt(dry_run)`: adds the missing tables and indexes, publishes approved resources with their `approvedAt`, writes
-  URL claims, tags and links of persons, and reports duplicates and damaged items. It may be repeated at any time.
+  URL claims, tags and links of persons, repairs lists of tags, and reports duplicates and damaged items. It may be
+  repeated at any time.
 - `follow()`: handles the changes since the last call, for the worker: an approval of the original's code joins the
   public lists, a rejection leaves them, another category or tag moves it, and a deletion takes everything with it.
 - `repair(slug)`: the same for one resource.
@@ -21,7 +22,7 @@ from typing import Any
 from hashrange import Clock, Conflict, Consumer, ItemChange, StreamTrimmed, View, Write
 from hashrange.provision import apply, plan
 from hashrange_systems.kelifax.model.draft import normalise_tags
-from hashrange_systems.kelifax.model.public_entry import parse_time
+from hashrange_systems.kelifax.model.public_entry import parse_time, read_stored_text
 from hashrange_systems.kelifax.model.search_text import make_search_text
 from hashrange_systems.kelifax.model.stored_list import split_tags
 from hashrange_systems.kelifax.model.web_address import normalise_url
@@ -46,6 +47,7 @@ from hashrange_systems.kelifax.service.resource_read import (
     read_misplaced_slugs,
     read_raw,
 )
+from hashrange_systems.kelifax.service.tag_repair import repair_tags
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import EPOCH, to_second
@@ -83,18 +85,27 @@ class Claimant:
     slug: str
     url: str  # in its normal form
     owner: str
+    approved: bool
+    created_at: datetime
 
     @classmethod
     def of(cls, item: AnyResource | DamagedItem) -> Claimant:
         """Return the claimant of a resource, readable or damaged."""
         if isinstance(item, DamagedItem):
-            return cls(item.resource_slug, normalise_url(item.text("resourceUrl")), item.text("submissionId"))
-        return cls(item.resource_slug, normalise_url(item.resource_url), item.submission_id)
+            url, created_at = normalise_url(item.text("resourceUrl")), parse_time(item.text("createdAt"))
+            return cls(item.resource_slug, url, item.text("submissionId"), item.status == "approved", created_at)
+        url, approved = normalise_url(item.resource_url), isinstance(item, Approved)
+        return cls(item.resource_slug, url, item.submission_id, approved, parse_time(read_stored_text(item.created_at)))
+
+    @property
+    def rank(self) -> tuple[bool, datetime, str]:
+        """The order of claimants of one URL: approved ones first, then the oldest."""
+        return not self.approved, self.created_at, self.slug
 
 
 @dataclass(frozen=True, slots=True)
 class UrlConflict:
-    """Two resources with one URL: the first keeps the claim."""
+    """Two resources with one URL: the first in their rank keeps the claim."""
 
     url: str
     kept: str
@@ -110,6 +121,7 @@ class AdoptionReport:
     published: int = 0  # joined the public lists
     claimed: int = 0
     completed: int = 0  # got a search text
+    tags: int = 0  # entries of lists of tags that were added or removed
     conflicts: list[UrlConflict] = field(default_factory=list)
     damaged: dict[str, str] = field(default_factory=dict)  # the reason by slug
 
@@ -133,7 +145,8 @@ class Adoption:
         if not dry_run:
             for step in await asyncio.to_thread(apply, transport, changes):
                 (report or str)(step.action)
-        taken: dict[str, str] = {}  # the claims of this run, which a dry run does not write
+        found.tags = await repair_tags(self.db, dry_run=dry_run)
+        claimants: dict[str, list[Claimant]] = {}  # by URL
         async for item in read_everything(self.db):
             found.resources += 1
             if isinstance(item, DamagedItem):
@@ -141,7 +154,11 @@ class Adoption:
                 found.published += await self._publish_damaged(item, dry_run=dry_run)
             else:
                 await self._adopt(item, found, dry_run=dry_run)
-            await self._claim(Claimant.of(item), found, taken, dry_run=dry_run)
+            claimant = Claimant.of(item)
+            claimants.setdefault(claimant.url, []).append(claimant)
+        claimants.pop("", None)
+        for rivals in claimants.values():
+            await self._claim(sorted(rivals, key=lambda each: each.rank), found, dry_run=dry_run)
         if not dry_run:
             async for slug in read_misplaced_slugs(self.db):
                 await self.repair(slug)
@@ -173,21 +190,19 @@ class Adoption:
             )
             await self.db.put(link)
 
-    async def _claim(
-        self, claimant: Claimant, found: AdoptionReport, taken: dict[str, str], *, dry_run: bool = False
-    ) -> None:
-        """Claim the URL of a resource, or report who has it."""
-        url, slug = claimant.url, claimant.slug
-        if not url:
-            return
-        held = await self.db.claim(url).consistent()
-        holder = taken.get(url) or (held.claimed_by if held is not None and is_held(held, self._now()) else None)
+    async def _claim(self, rivals: Sequence[Claimant], found: AdoptionReport, *, dry_run: bool = False) -> None:
+        """Claim the URL of resources for the first of them, and report the others, or who else has it."""
+        first = rivals[0]
+        held = await self.db.claim(first.url).consistent()
+        holder = held.claimed_by if held is not None and is_held(held, self._now()) else None
+        if holder in {rival.slug for rival in rivals[1:]}:
+            if not dry_run:
+                await self._release(first.url, str(holder))
+            holder = None
         if holder is None:
-            written = dry_run or await self._write_claim(claimant)
-            found.claimed += written
-            taken[url] = slug
-        elif holder != slug:
-            found.conflicts.append(UrlConflict(url, holder, slug))
+            found.claimed += dry_run or await self._write_claim(first)
+            holder = first.slug
+        found.conflicts += [UrlConflict(rival.url, holder, rival.slug) for rival in rivals if rival.slug != holder]
 
     async def _write_claim(self, claimant: Claimant) -> bool:
         """Write a claim; return whether nobody was faster."""
@@ -281,7 +296,8 @@ class Adoption:
         if "publicFeed" in raw and raw.get("resourceStatus") != {"S": "approved"}:
             await self._unlist(DamagedItem(raw, ()))
         found = AdoptionReport()
-        await self._claim(Claimant.of(item), found, {})
+        if (claimant := Claimant.of(item)).url:
+            await self._claim([claimant], found)
         for conflict in found.conflicts:
             log.warning(
                 "two resources have one URL", extra={"fields": {"kept": conflict.kept, "other": conflict.other}}

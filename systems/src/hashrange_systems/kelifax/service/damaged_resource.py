@@ -1,7 +1,8 @@
-"""What can be done with a damaged resource, after it was read: reject it, undo that, or mark it for the public lists.
+"""What can be done with a damaged resource, after it was read: reject it, undo that, mark it for lists, feature it.
 
-The item is written in wire form, because no declared class can read it. Each write requires that the attributes are
-still what was read: an item that somebody mended meanwhile is not touched.
+Its feature starts and ends at the times that were planned before it was damaged. The item is written in wire form,
+because no declared class can read it. Each write requires that the attributes are still what was read: an item that
+somebody mended meanwhile is not touched.
 """
 
 from __future__ import annotations
@@ -125,6 +126,16 @@ async def move_listing(db: Kelifax, raw: Mapping[str, Mapping[str, Any]]) -> boo
         "ExpressionAttributeValues": {":c": dict(raw["category"])},
     }
     return await write_guarded(db, DamagedItem(raw, ()), update)
+
+
+async def feature_damaged(db: Kelifax, item: DamagedItem, *, featured: bool) -> bool:
+    """Start or end the feature of a damaged resource; return whether it was still what was read."""
+    update = {
+        "UpdateExpression": "SET #featured = :featured",
+        "ExpressionAttributeNames": {"#featured": "featured"},
+        "ExpressionAttributeValues": {":featured": {"BOOL": featured}},
+    }
+    return await write_guarded(db, item, update)
 
 
 async def write_guarded(db: Kelifax, item: DamagedItem, update: dict[str, Any]) -> bool:

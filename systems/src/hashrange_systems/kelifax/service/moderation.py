@@ -35,7 +35,12 @@ from hashrange_systems.kelifax.schema import (
     Resource,
 )
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.damaged_resource import reject_damaged, remember_listing, undo_damaged
+from hashrange_systems.kelifax.service.damaged_resource import (
+    feature_damaged,
+    reject_damaged,
+    remember_listing,
+    undo_damaged,
+)
 from hashrange_systems.kelifax.service.duplicates import Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer, make_message_id
 from hashrange_systems.kelifax.service.moderation_detail import (
@@ -45,7 +50,7 @@ from hashrange_systems.kelifax.service.moderation_detail import (
 )
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
 from hashrange_systems.kelifax.service.resource_content import read_content
-from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, next_moment
+from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, find_stored, next_moment
 from hashrange_systems.kelifax.service.submissions import HasLogo, make_revision, move_claim, require_uploaded
 from hashrange_systems.kelifax.service.time_ordered_list import OrderedPage
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_time_page
@@ -339,8 +344,9 @@ class Moderation:
         now = to_second(self.clock.millis())
         if plan is None or plan.due_at > now:
             return
-        resource = await find_resource(self.db, slug)
-        if not isinstance(resource, Approved):
+        resource = await find_stored(self.db, slug)
+        damaged = isinstance(resource, DamagedItem) and resource.status == "approved"
+        if not isinstance(resource, Approved) and not damaged:
             await self.db.drop_feature(slug)
             return
         over = plan.ends_at is not None and plan.ends_at <= now
@@ -349,7 +355,10 @@ class Moderation:
             if over or plan.ends_at is None
             else self.db.move_feature(plan, due_at=plan.ends_at)
         )
-        await self.db.transact_all([self.db.feature(resource, featured=not over), following]).unread()
+        if isinstance(resource, Approved):
+            await self.db.transact_all([self.db.feature(resource, featured=not over), following]).unread()
+        elif isinstance(resource, DamagedItem) and await feature_damaged(self.db, resource, featured=not over):
+            await following  # interrupted before it, both are done again
 
     # ── other changes ────────────────────────────────────────────────────────────────────────────────────────────────
     async def edit(self, slug: str, fields: Mapping[str, Any], actor: Actor, more: Sequence[Write[Any]] = ()) -> None:

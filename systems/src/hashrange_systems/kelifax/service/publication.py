@@ -43,20 +43,21 @@ def unlist_entry(db: Kelifax, resource: Resource, *, keep_link: bool = False) ->
 def update_entry(db: Kelifax, resource: Published, tags: Sequence[str]) -> list[Write[Any]]:
     """Return the writes for a published resource whose tags change."""
     slug, at = resource.resource_slug, resource.published_at
-    old, new = _choose(resource.tags), _choose(tags)
+    old, new = choose_tags(resource.tags), choose_tags(tags)
     gone = [db.drop_tag_entry(tag, at, slug) for tag in old if tag not in new]
     return [*gone, *write_tags(db, [tag for tag in new if tag not in old], at, slug)]
 
 
 def write_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list[Write[Any]]:
     """Return the writes that list a resource under its tags."""
-    return [db.put(TagEntry(tag=tag, published_at=at, slug=slug)) for tag in _choose(tags)]
+    return [db.put(TagEntry(tag=tag, published_at=at, slug=slug)) for tag in choose_tags(tags)]
 
 
 def drop_tags(db: Kelifax, tags: Sequence[str], at: datetime, slug: str) -> list[Write[Any]]:
     """Return the writes that take a resource off the lists of its tags."""
-    return [db.drop_tag_entry(tag, at, slug) for tag in _choose(tags)]
+    return [db.drop_tag_entry(tag, at, slug) for tag in choose_tags(tags)]
 
 
-def _choose(tags: Sequence[str]) -> list[str]:
+def choose_tags(tags: Sequence[str]) -> list[str]:
+    """Return the tags of a resource that have lists, in the form of their keys."""
     return [tag for tag in normalise_tags(tags) if len(tag.encode()) <= MAX_TAG_BYTES][:MAX_TAGS]

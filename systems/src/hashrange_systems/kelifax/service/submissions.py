@@ -105,7 +105,7 @@ class Submissions:
     duplicates: Duplicates
     mailer: Mailer
     by_mail: bool = True
-    has_logo: HasLogo | None = None  # whether a logo of this name was uploaded
+    renew_logo: HasLogo | None = None  # keeps a logo until the confirmation; whether it was uploaded
     make_id: Callable[[], str] = field(default=make_submission_id)
 
     async def preflight(self, form: object) -> Preflight:
@@ -118,7 +118,7 @@ class Submissions:
     async def submit(self, form: object, client: str, proof: str | None = None, *, different: bool = False) -> Receipt:
         """Take a submission in; `client` is the network address that it comes from."""
         draft = parse_draft(form)
-        await require_uploaded(draft.content, self.has_logo)
+        await require_uploaded(draft.content, self.renew_logo)
         if proof is None:
             await self.quotas.use("unproven", client, PER_CLIENT_WITHOUT_PROOF)
         else:
@@ -280,7 +280,7 @@ class Submissions:
         if not isinstance(resource, Rejected):
             raise DecisionTaken(resource.resource_status)
         if content.logo != resource.logo_image:
-            await require_uploaded(content, self.has_logo)
+            await require_uploaded(content, self.renew_logo)
         at = await next_moment(self.db, self.clock, slug)
         now = to_second(self.clock.millis())
         writes: list[Write[Any]] = [
