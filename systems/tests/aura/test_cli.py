@@ -82,6 +82,14 @@ def test_a_page_that_may_not_be_requested_is_not_explained(command):
     assert "may not be requested" in command("explain", "http://10.0.0.1/vase", code=1)
 
 
+def test_the_error_for_a_shop_of_the_demo_says_who_can_reach_it(command):
+    for arguments in (["try", "antik-mueller.test"], ["explain", "https://www.antik-mueller.test/vase"]):
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 1
+        assert "only hashrange up --demo knows" in result.output.replace("\n", " ")
+    assert "--demo" not in CliRunner().invoke(app, ["try", "other.test"]).output
+
+
 def test_a_page_is_explained_with_the_selectors_of_its_shop(command, tmp_path, monkeypatch):
     monkeypatch.setenv("AURA_ALLOW", "127.0.0.1")
     page = b'<h1>Vase</h1><b class="mine">77,00 \xe2\x82\xac</b>'

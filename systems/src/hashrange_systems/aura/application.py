@@ -11,6 +11,7 @@ from hashrange_systems.aura.service.changes import Changes
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
 from hashrange_systems.aura.service.crawls import Crawls
+from hashrange_systems.aura.service.damaged_shops import DamagedShops
 from hashrange_systems.aura.service.health import Health
 from hashrange_systems.aura.service.members import Members
 from hashrange_systems.aura.service.notices import NoticeOutbox, Notices
@@ -98,6 +99,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
     mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
     senders = make_senders(fetcher, clock, settings.mail, mailbox)
     confirmations = Confirmations(work, clock, deployment.base_url)
+    damaged = DamagedShops(db, clock)
     crawler = Crawler(db, work, clock, crawls, tools, limits)
     scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)
     presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=make_owner())
@@ -117,7 +119,8 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
         crawler=crawler,
         scraper=scraper,
         preview=Preview(tools),
-        health=Health(presence, clock, crawls, scrapes),
+        health=Health(presence, clock, crawls, scrapes, damaged),
+        damaged=damaged,
         senders=senders,
         mailbox=mailbox,
         demo_email=deployment.demo_email,

@@ -11,6 +11,7 @@ from hashrange_systems.aura.service.changes import Changes
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler
 from hashrange_systems.aura.service.crawls import Crawls
+from hashrange_systems.aura.service.damaged_shops import DamagedShops
 from hashrange_systems.aura.service.health import Health
 from hashrange_systems.aura.service.members import Members
 from hashrange_systems.aura.service.notices import Notices
@@ -47,6 +48,7 @@ class Services:
     scraper: Scraper
     preview: Preview
     health: Health
+    damaged: DamagedShops
     senders: Mapping[str, Sender] = field(default_factory=dict)
     mailbox: Mailbox | None = None  # the demo's mails
     demo_shop: str | None = None  # the URL of a shop that they may add

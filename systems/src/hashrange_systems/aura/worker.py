@@ -15,6 +15,7 @@ from hashrange import HashrangeError
 from hashrange_systems.aura.schema import Shop
 from hashrange_systems.aura.service.crawler import Crawler
 from hashrange_systems.aura.service.crawls import Crawls
+from hashrange_systems.aura.service.damaged_shops import explain_name
 from hashrange_systems.aura.service.notices import NoticeOutbox
 from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_ACTIVITY = 500
+MISNAMED_FOR_MS = 600_000  # after which a shop that was skipped for its name is looked at again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ class Worker:
     settings: WorkerSettings = field(default_factory=WorkerSettings)
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)  # by "crawl domain" or "scrape domain"
     _polled_at: int | None = None
+    _misnamed: dict[str, int] = field(default_factory=dict)  # shops that are skipped, until when
 
     def __post_init__(self) -> None:
         self.presence.measure = self.measure
@@ -115,14 +118,31 @@ class Worker:
         """Start due scrapes and crawls as far as there are free slots; return how many run."""
         if len(self._running) < self.settings.at_once:
             async for shop in self.parts.scrapes.find_eligible():
+                if await self._is_misnamed(shop):
+                    continue
                 if not await self._start(f"scrape {shop.domain}", self._scrape, shop):
                     break
         if len(self._running) < self.settings.at_once:
             async for shop in self.parts.crawls.find_due():
+                if await self._is_misnamed(shop):
+                    continue
                 if not await self._start(f"crawl {shop.domain}", self._crawl, shop):
                     break
         self._polled_at = self.clock.millis()
         return len(self._running)
+
+    async def _is_misnamed(self, shop: Shop) -> bool:
+        """Return whether a shop is skipped because no shop has its domain as its key, or that is no host."""
+        now = self.clock.millis()
+        if self._misnamed.get(shop.domain, 0) > now:
+            return True
+        reason = await explain_name(self.parts.crawls.db, shop)
+        if reason is None:
+            return False
+        self._misnamed = {domain: until for domain, until in self._misnamed.items() if until > now}
+        self._misnamed[shop.domain] = now + MISNAMED_FOR_MS
+        log.warning("a shop is skipped", extra={"fields": {"shop": shop.domain, "reason": reason}})
+        return True
 
     async def _start(self, name: str, job: Callable[[Shop], Awaitable[None]], shop: Shop) -> bool:
         """Start a job unless it runs; return whether there are free slots."""

@@ -129,17 +129,17 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show what every extractor says about a page."""
-    from hashrange_systems.aura.cli.preview_target import run_with_preview
+    from hashrange_systems.aura.cli.preview_target import run_with_preview, say_where_demo_is
     from hashrange_systems.aura.extraction.page_facts import Overrides
 
     async def find(services: Services) -> Explanation:
         stored = await services.registry.find_overrides(url)
         price, state = price_selector or stored.price, state_selector or stored.state
-        return await services.preview.explain(url, Overrides(price=price, state=state))
+        return await say_where_demo_is(url, services.preview.explain(url, Overrides(price=price, state=state)))
 
     if data is None and database is None:
         given = Overrides(price=price_selector, state=state_selector)
-        found = run_with_preview(lambda preview: preview.explain(url, given))
+        found = run_with_preview(lambda preview: say_where_demo_is(url, preview.explain(url, given)))
     else:
         found = run_with_services(DatabaseTarget(data, database), find)
     if as_json:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+DEMO_ONLY = "It is a shop of the demo, whose names only hashrange up --demo knows: explain and try it on its pages."
+
 
 def run_with_preview(action: Callable[[Preview], Awaitable[T]]) -> T:
     """Run an action with the preview of this process; an error is printed and sets the exit code."""
@@ -42,3 +44,17 @@ def run_with_preview(action: Callable[[Preview], Awaitable[T]]) -> T:
             return asyncio.run(act())
     finally:
         sandbox.close()
+
+
+async def say_where_demo_is(address: str, look: Awaitable[T]) -> T:
+    """Return what a look at an address found; the error for a shop of the demo says who can reach it."""
+    from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN
+    from hashrange_systems.aura.errors import FetchRefused
+    from hashrange_systems.aura.model.domain import fold_domain
+
+    try:
+        return await look
+    except FetchRefused as error:
+        if fold_domain(address) not in BY_DOMAIN:
+            raise
+        raise FetchRefused(f"{str(error).rstrip('.')}. {DEMO_ONLY}") from error

@@ -12,6 +12,7 @@ from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseT
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.schema import Shop
+    from hashrange_systems.aura.service.damaged_shops import DamagedShop
     from hashrange_systems.aura.service.preview import DryRun
     from hashrange_systems.aura.service.registry import ImportReport, RelatedHint
     from hashrange_systems.aura.services import Services
@@ -32,7 +33,11 @@ IMPORT_HELP = """Add the shops of a CSV file with the columns domain (or url), n
 Rows that are refused are listed, and the others are added. Exit code 1 if any was refused."""
 LIST_HELP = """List the shops by country.
 
-[bold]Example[/bold]  hashrange aura list --country DE"""
+[bold]Examples[/bold]
+
+\b
+  hashrange aura list --country DE
+  hashrange aura list --damaged     those that are skipped: they cannot be read, or have no usable domain"""
 SHOW_HELP = """Show one shop: its state, its options, its last crawls and scrapes, related domains.
 
 [bold]Example[/bold]  hashrange aura show antik-mueller.de"""
@@ -54,9 +59,9 @@ SET_HELP = """Set what is special about a shop; what is not given stays.
 
 def dry_run(shop: ShopName, as_json: AsJson = False) -> None:
     """Look at ten pages of a shop."""
-    from hashrange_systems.aura.cli.preview_target import run_with_preview
+    from hashrange_systems.aura.cli.preview_target import run_with_preview, say_where_demo_is
 
-    found = run_with_preview(lambda preview: preview.dry_run(shop))
+    found = run_with_preview(lambda preview: say_where_demo_is(shop, preview.dry_run(shop)))
     if as_json:
         from dataclasses import asdict
 
@@ -129,8 +134,19 @@ def import_shops(
         raise typer.Exit(FAILED)
 
 
-def list_shops(country: Country = None, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def list_shops(
+    country: Country = None,
+    damaged: Annotated[
+        bool, typer.Option("--damaged", help="Only those that cannot be read or worked on, with the reason.")
+    ] = False,
+    data: Data = None,
+    database: Target = None,
+    as_json: AsJson = False,
+) -> None:
     """List the shops by country."""
+    if damaged:
+        _print_damaged(run_with_services(DatabaseTarget(data, database), _find_damaged), as_json)
+        return
 
     async def find(services: Services) -> list[Shop]:
         countries = (country.upper(),) if country else await services.registry.countries()
@@ -140,6 +156,20 @@ def list_shops(country: Country = None, data: Data = None, database: Target = No
         return found
 
     _print(run_with_services(DatabaseTarget(data, database), find), as_json)
+
+
+async def _find_damaged(services: Services) -> list[DamagedShop]:
+    return await services.damaged.find()
+
+
+def _print_damaged(found: list[DamagedShop], as_json: bool) -> None:
+    from hashrange_systems.shared.cli.output import print_json, print_table
+
+    if as_json:
+        print_json([{"domain": each.domain, "reason": each.reason} for each in found])
+        return
+    rows = [(each.domain, each.reason) for each in found]
+    print_table("Damaged shops", ("domain", "reason"), rows, empty="No shop is damaged.")
 
 
 def show(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:

@@ -56,6 +56,14 @@ def fold_domain(stored: str) -> str:
         return stored
 
 
+def is_host(stored: str) -> bool:
+    """Return whether a stored domain is a host, in whatever spelling, and not a URL or another text."""
+    try:
+        return "/" not in stored and bool(parse_address(stored).domain)
+    except InvalidInput:
+        return False
+
+
 def _start_url(target: Target) -> str:
     return f"{target.scheme}://{target.authority}{target.path}"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hashrange_systems.aura.service.crawls import Crawls
+from hashrange_systems.aura.service.damaged_shops import DamagedShops
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.work_schema import WorkerPresence
 from hashrange_systems.shared.presence import Monitoring, Presence, PresenceFields, WorkState
@@ -27,6 +28,7 @@ class HealthReport:
     due_crawls: int
     due_scrapes: int
     stuck: int
+    damaged: int  # shops that cannot be read or worked on
     problems: tuple[str, ...]
 
     @property
@@ -43,6 +45,7 @@ class Health:
     clock: Clock
     crawls: Crawls
     scrapes: Scrapes
+    damaged: DamagedShops
 
     async def report(self) -> HealthReport:
         """Return the state of the background work."""
@@ -59,6 +62,7 @@ class Health:
             due_crawls=due_crawls,
             due_scrapes=due_scrapes,
             stuck=len(stuck),
+            damaged=await self.damaged.count(),
             problems=tuple(problems),
         )
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from prometheus_client.core import Metric
 from starlette.responses import JSONResponse, Response
 
+from hashrange_systems.aura.service.damaged_shops import COMMAND
 from hashrange_systems.aura.service.health import HealthReport
 from hashrange_systems.aura.web.dependencies import Deps
 from hashrange_systems.shared.web.metrics import describe_workers, make_gauge, make_metrics_response
@@ -25,6 +26,7 @@ async def read_health(deps: Deps) -> Response:
         "dueCrawls": report.due_crawls,
         "dueScrapes": report.due_scrapes,
         "stuck": report.stuck,
+        "damagedShops": report.damaged,
     }
     return JSONResponse(body, 200 if report.healthy else 503)
 
@@ -43,4 +45,5 @@ def list_metrics(report: HealthReport) -> list[Metric]:
         make_gauge("aura_due_crawls", "Shops that wait for a crawl.", report.due_crawls),
         make_gauge("aura_due_scrapes", "Shops that wait for a scrape.", report.due_scrapes),
         make_gauge("aura_stuck", "Crawls and scrapes whose worker has vanished.", report.stuck),
+        make_gauge("aura_damaged_shops", f"Shops that are not worked on: {COMMAND} names them.", report.damaged),
     ]
