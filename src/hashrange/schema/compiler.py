@@ -32,6 +32,8 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
             raise DeclarationError(
                 "HR200", f"{cls.__name__}.{name}", "is a name that every Patterns class has", "rename it"
             )
+        if isinstance(function, type):  # such as a model that patterns take
+            continue
         signature = read_signature(cls.__name__, function, tenant, scope)
         for model in signature.models:
             check_table(introspection.table_of(model))

@@ -226,16 +226,30 @@ class Patterns(Protocol):
 
 
 def _enclosing_names(cls: type) -> dict[str, Any]:
-    """Return the local names of the functions and classes that a class is declared inside, innermost first."""
-    found: dict[str, Any] = {}
+    """Return the local names of the functions and classes that a class is declared inside, innermost first.
+
+    The class itself and those around it are among them: they have no name yet, or only members.
+    """
+    found: dict[str, Any] = {**_classes_in(cls), cls.__name__: cls}
+    inner: dict[str, Any] = {cls.__name__: cls}
     scope, frame = cls.__qualname__.rpartition(".")[0], sys._getframe(1)  # noqa: SLF001 - annotations do not capture names
     while scope and frame.f_back is not None:
         frame = frame.f_back
         function = scope.removesuffix(".<locals>")
         if frame.f_code.co_qualname == function and frame.f_globals.get("__name__") == cls.__module__:
             found = {**frame.f_locals, **found}
+            if scope == function:  # the body of a class
+                inner = {function.rpartition(".")[2]: types.SimpleNamespace(**{**frame.f_locals, **inner})}
+                found = {**inner, **found}
+            else:
+                inner = {}
             scope = function.rpartition(".")[0]
     return found
+
+
+def _classes_in(cls: type) -> dict[str, Any]:
+    """Return the classes that are declared inside a class."""
+    return {name: found for name, found in vars(cls).items() if isinstance(found, type)}
 
 
 def reserved_names() -> frozenset[str]:

@@ -120,6 +120,59 @@ def test_patterns_may_be_declared_inside_a_class():
     assert Schema.Notes.plan("note").models == (Schema.Note,)
 
 
+class Stock:
+    class Part(Item, table=Table("parts", "pk"), pk="PART#{name}"):
+        class Size(BaseModel):
+            width: int
+
+        name: str
+        size: Size
+
+    class Inner:
+        class Parts(Patterns, Protocol):
+            class Order(BaseModel):
+                count: int
+
+            def part(self, name: str) -> Get[Stock.Part]: ...
+            def resize(self, name: str, size: Stock.Part.Size) -> Update[Stock.Part]: ...
+
+
+class Ship(Item, table=Table("ships", "pk", indexes=[Gsi("ByState", "gp", "gs")]), pk="SHIP#{name}", gp="ALL"):
+    class State(View["Ship"]):
+        name: str
+
+    class Docked(State, gs="DOCKED#"): ...
+
+    class Sailing(State, gs="SAILING#{knots:03d}"):
+        knots: int
+
+    name: str
+    state: Ship.Docked | Ship.Sailing
+
+
+class Ships(Patterns, Protocol):
+    def sail(self, state: Ship.Docked, knots: int) -> Update[Ship.Sailing]: ...
+
+
+def test_annotations_may_name_the_class_around_them():
+    assert Stock.Inner.Parts.plan("part").models == (Stock.Part,)
+    assert Stock.Inner.Parts.Order(count=1).count == 1
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Stock.Inner.Parts)
+        db = Stock.Inner.Parts.open(database)
+        db.put(Stock.Part(name="a", size=Stock.Part.Size(width=1))).run()
+        assert db.resize("a", Stock.Part.Size(width=2)).run().size.width == 2
+
+
+def test_states_may_be_declared_inside_their_item():
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Ships)
+        db = Ships.open(database)
+        docked = db.create(Ship(name="a", state=Ship.Docked(name="a"))).run().state
+        assert isinstance(docked, Ship.Docked)
+        assert db.sail(docked, 12).run().knots == 12
+
+
 def test_a_name_of_a_caller_is_not_seen():
     class Note(Item, table=Table("notes", "pk"), pk="NOTE#{name}"):
         name: str

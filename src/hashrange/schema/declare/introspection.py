@@ -82,12 +82,16 @@ def item_of(cls: ModelClass) -> type[Item]:
 
 
 def _find_item(argument: Any, cls: ModelClass) -> type[Item] | None:
-    """Find the item that a view names in quotes: in the same module and scope, the last one of that name."""
+    """Find the item that a view names in quotes: of the same module, in the nearest scope, the last one of that name."""
     name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
-    scope = cls.__qualname__.rpartition(".")[0]
-    wanted = f"{scope}.{name}" if scope else name
-    found = [item for item in subclasses_of(Item) if item.__qualname__ == wanted and item.__module__ == cls.__module__]
-    return cast("type[Item]", found[-1]) if found else None
+    items = {item.__qualname__: item for item in subclasses_of(Item) if item.__module__ == cls.__module__}
+    scope = cls.__qualname__
+    while scope:
+        scope = scope.rpartition(".")[0]
+        found = items.get(f"{scope}.{name}" if scope else name)
+        if found is not None:
+            return cast("type[Item]", found)
+    return None
 
 
 def pin_item(cls: ModelClass) -> None:
