@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypedDict
 
 import pytest
 from pydantic import BaseModel
@@ -180,6 +180,7 @@ def test_a_step_that_sets_a_field_which_only_another_state_has_is_refused():
 class Address(BaseModel):
     city: str
     lines: list[str] = []
+    kind: Literal["home", "office"] = "home"
 
 
 class Size(TypedDict):
@@ -197,6 +198,8 @@ class Parcel(Item, table=Table("parcels", "pk", "sk"), pk="PARCEL#{code}", sk="L
     steps: Pipes[str]
     events: JsonPipes[dict[str, str]]
     extra: Any = None
+    weight: int = 0
+    sent: datetime | None = None
 
 
 def declare_pattern(**hints: Any) -> None:
@@ -235,12 +238,12 @@ def declare_where(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "known"),
     [
-        ("address.town = 'Wien'", "it has city, lines"),
+        ("address.town = 'Wien'", "it has city, lines, kind"),
         ("address.lines.first = 'x'", "address.lines has no members of this kind"),
         ("address.lines[0].first = 'x'", "address.lines.0 has no members of this kind"),
         ("size.height = 1", "it has width"),
         ("sizes[2].height = 1", "it has width"),
-        ("attribute_exists(address.town)", "it has city, lines"),
+        ("attribute_exists(address.town)", "it has city, lines, kind"),
         ("code.first = 'x'", "code has no members of this kind"),
     ],
 )
@@ -261,6 +264,65 @@ def test_a_misspelt_nested_name_in_where_is_refused(expression, known):
 )
 def test_a_path_into_a_field_is_accepted(expression):
     declare_where(expression)
+
+
+def declare_typed_where(expression: str, **hints: Any) -> None:
+    code = ", ".join(f"{name}: hints['{name}']" for name in hints)
+    scope = {"hints": hints, "where": where, "Patterns": Patterns, "Protocol": Protocol, "Scan": Scan, "Parcel": Parcel}
+    text = f"def parcels(self, {code}) -> Scan[Parcel]: ..."
+    exec(f"class Parcels(Patterns, Protocol):\n    @where({expression!r})\n    {text}\n", scope)
+
+
+@pytest.mark.parametrize(
+    ("expression", "hints", "problem"),
+    [
+        ("sent = {c}", {"c": str}, "sent, which is a time, with {c}, which is text"),
+        ("{c} <> weight", {"c": str}, "weight, which is a number, with {c}, which is text"),
+        ("weight IN ({c}, {d})", {"c": int, "d": str}, "weight, which is a number, with {d}, which is text"),
+        ("weight BETWEEN 1 AND {c}", {"c": bool}, "weight, which is a number, with {c}, which is a truth value"),
+        ("{c} BETWEEN weight AND size.width", {"c": str}, "weight, which is a number, with {c}, which is text"),
+        ("address.city = {c}", {"c": int}, "address.city, which is text, with {c}, which is a number"),
+        ("sizes[2].width > {c}", {"c": str}, "sizes[2].width, which is a number, with {c}, which is text"),
+        ("size(address) > {c}", {"c": str}, "size(address), which is a number, with {c}, which is text"),
+        ("tags = {c}", {"c": str}, "tags, which is a list, with {c}, which is text"),
+        ("address = {c}", {"c": str}, "address, which is a map, with {c}, which is text"),
+    ],
+)
+def test_a_where_parameter_of_another_type_than_its_field_is_refused(expression, hints, problem):
+    error = error_of(lambda: declare_typed_where(expression, **hints))
+    assert (error.code, error.problem) == ("HR211", f"@where compares {problem}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("weight = 'heavy'", "weight, which is a number, with 'heavy', which is text"),
+        ("address.city = 5", "address.city, which is text, with 5, which is a number"),
+        ("NOT (address.lines[1] IN ('a', 5))", "address.lines[1], which is text, with 5, which is a number"),
+        ("size(code) > 'a'", "size(code), which is a number, with 'a', which is text"),
+        ("address.kind = 'shop'", "address.kind with 'shop', which it never is"),
+    ],
+)
+def test_a_where_constant_that_a_field_never_has_is_refused_also_inside_a_field(expression, problem):
+    error = error_of(declare_where, expression)
+    assert (error.code, error.problem) == ("HR223", f"@where compares {problem}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "hints"),
+    [
+        ("weight = {c} OR weight < 5", {"c": float}),
+        ("weight = {c}", {"c": int | None}),
+        ("address.city = {c} AND address.kind = 'home'", {"c": Annotated[str, "any"]}),
+        ("sent > {c} AND sent > '2026'", {"c": datetime}),
+        ("begins_with(sent, {c}) AND contains(code, {c})", {"c": str}),
+        ("extra = {c} OR extra.anything = 5", {"c": str}),
+        ("tags = {c} AND size(address.lines) > {d}", {"c": list[str], "d": int}),
+        ("address = {c}", {"c": Address}),
+    ],
+)
+def test_a_where_value_of_the_type_of_its_field_is_accepted(expression, hints):
+    declare_typed_where(expression, **hints)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def item_of(cls: ModelClass) -> type[Item]:
 
 
 def _find_item(argument: Any, cls: ModelClass) -> type[Item] | None:
-    """Find the item that a view names in quotes: of the same module, in the nearest scope, the last one of that name."""
+    """Find the item that a view names in quotes: in the same module and the nearest scope, the last of that name."""
     name = argument if isinstance(argument, str) else getattr(argument, "__forward_arg__", "")
     items = {item.__qualname__: item for item in subclasses_of(Item) if item.__module__ == cls.__module__}
     scope = cls.__qualname__

@@ -50,6 +50,7 @@ from hashrange.schema.declare.codec import make_codec
 from hashrange.schema.declare.field_kind import INSIDE, Codec, encode, members_of
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.marker import Joined, Prefixed
+from hashrange.schema.pattern.operand_types import check_operands
 from hashrange.schema.pattern.signature import PARAMETER, Parameter, Signature
 from hashrange.schema.pattern.value_source import (
     Argument,
@@ -176,7 +177,9 @@ def read_where(signature: Signature, model: ModelClass, expression: str, placeho
         _check_nested(signature, found, leaf, expression)
         return DocumentPath((found.stored, *leaf.elements[1:]))
 
-    return Criterion(replace_clauses(tree, lambda clause: replace_leaves(clause, partial(physical, clause))))
+    found = Criterion(replace_clauses(tree, lambda clause: replace_leaves(clause, partial(physical, clause))))
+    check_operands(signature, model, tree, constants)
+    return found
 
 
 def check_is_stored(signature: Signature, model: ModelClass, field: ModelField, location: str) -> None:
@@ -278,7 +281,6 @@ def _value_source(
 ) -> ValueSource:
     """Return the source of a value, encoded like the field that it is compared with."""
     if name in constants:
-        _check_constant(signature, model, clause, constants[name])
         return FixedValue(constants[name])
     bare = name[1:]
     if bare not in signature.parameters:
@@ -319,25 +321,6 @@ def _is_rounded_up(name: str, clause: Clause) -> bool:
             return found == name
         case _:
             return False
-
-
-def _check_constant(signature: Signature, model: ModelClass, clause: Node, constant: Value) -> None:
-    """Refuse a comparison that is never true: of text with a number, or with a value that the Literal lacks."""
-    paths = list(paths_of(clause))
-    if isinstance(clause, FunctionCall) or len(paths) != 1 or len(paths[0].elements) > 1 or any(calls_of(clause)):
-        return
-    found = introspection.all_fields(model).get(str(paths[0].elements[0]))
-    if found is None:
-        return
-    allowed, value = introspection.allowed_values(model, found.name), plain(constant)
-    if found.codec.tag not in {"", *constant} or (allowed and value not in allowed):
-        options = ", ".join(map(repr, allowed)) or f"values of type {found.codec.tag}"
-        raise DeclarationError(
-            "HR223",
-            signature.label,
-            f"@where compares {found.name} with {value!r}, which it never is",
-            f"it has {options}",
-        )
 
 
 # ── ranges between two values that can be stored ─────────────────────────────────────────────────────────────────────

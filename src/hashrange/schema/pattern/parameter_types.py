@@ -15,6 +15,7 @@ from hashrange.schema.declare.field_kind import KINDS, LIST, SET, FieldKind, cat
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
+from hashrange.schema.pattern.operand_types import category_of
 from hashrange.schema.pattern.signature import READS, WRITES, Parameter, Signature, format_type
 
 WORDS = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}  # changes as declarations write them
@@ -56,12 +57,6 @@ def check_parameters(signature: Signature) -> None:
         _check_given_once(signature, parameter)
 
 
-def _name_of(hint: Any) -> str:
-    """Return the name of a type's category; empty if it has none."""
-    kind = kind_of(hint)
-    return kind.category.name if kind is not None else ""
-
-
 def _check_type(signature: Signature, field: ModelField, parameter: Parameter) -> None:
     hint, name = parameter.hint, parameter.name
     if parameter.compare == "BETWEEN":
@@ -70,7 +65,7 @@ def _check_type(signature: Signature, field: ModelField, parameter: Parameter) -
         hint = get_args(get_args(hint)[0])[0]
     if parameter.change == "DELETE" or parameter.compare == "contains" or hint is field.hint:
         return  # the parameter is an element or a part of the field
-    wanted, given = _name_of(field.hint), _name_of(hint)
+    wanted, given = category_of(field.hint), category_of(hint)
     if wanted and given and wanted != given:
         raise DeclarationError(
             "HR211",

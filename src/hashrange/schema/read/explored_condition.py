@@ -24,6 +24,7 @@ from hashrange.schema.declare.field_check import check_view
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.table_check import check_table
 from hashrange.schema.pattern import criterion
+from hashrange.schema.pattern.expression_text import show_path
 from hashrange.schema.pattern.parameter_types import check_parameters
 from hashrange.schema.pattern.signature import Parameter, Signature, check_ranges
 from hashrange.schema.read.access_path import ReadNotServed
@@ -156,14 +157,10 @@ def _conjuncts(tree: Condition) -> list[Condition]:
 def _render(clause: Condition, constants: Mapping[str, Value]) -> str:
     """Return a condition as text again."""
 
-    def path(found: DocumentPath) -> str:
-        head, *rest = found.elements
-        return str(head) + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest)
-
     def value(found: Placeholder | Literal) -> str:
         if isinstance(found, Placeholder) and found.name not in constants:
             return f"{{{found.name[1:]}}}"
         constant = plain(constants[found.name] if isinstance(found, Placeholder) else found.value)
         return f"'{constant}'" if isinstance(constant, str) else str(constant)
 
-    return render(clause, path, value)
+    return render(clause, show_path, value)
