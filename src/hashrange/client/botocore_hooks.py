@@ -28,6 +28,7 @@ from hashrange.client.botocore_adapter import (
     send_to_engine,
     send_to_engine_async,
 )
+from hashrange.client.fake_credentials import FAKE_KEY, FakeCredentials
 from hashrange.client.http.connection import HttpResponse
 from hashrange.client.regional_databases import ActivePatch
 from hashrange.client.remote import Remote
@@ -39,15 +40,9 @@ Method = Callable[..., Any]
 
 SERVICES = {"dynamodb", "dynamodbstreams"}
 SIGNING_NAME = "dynamodb"  # of both
-FAKE_KEY = "hashrange"
+REGION_HEADER = "X-Hashrange-Region"  # of an unsigned request, inside this process
 ACCOUNT_ID = "AWS::Auth::AccountId"  # parameters of botocore's endpoint rules
 ACCOUNT_ID_MODE = "AWS::Auth::AccountIdEndpointMode"
-ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": FAKE_KEY,
-    "AWS_SECRET_ACCESS_KEY": FAKE_KEY,
-    "AWS_SESSION_TOKEN": None,  # belongs to the real keys
-    "AWS_SECURITY_TOKEN": None,
-}
 SIGNED_REGION = re.compile(r"Credential=\S+/\d{8}/([^/]+)/dynamodb/")
 REGION_OF_HOST = re.compile(r"//[^/]*?(?:dynamodb|ddb)[^./]*\.([a-z0-9-]+)\.")
 
@@ -58,7 +53,7 @@ class BotocoreHooks:
     def __init__(self) -> None:
         self._active: list[ActivePatch] = []
         self._originals: dict[tuple[Any, str], Method] = {}
-        self._environment: dict[str, str | None] | None = None
+        self._credentials = FakeCredentials()
         self._lock = RLock()
 
     @property
@@ -71,8 +66,8 @@ class BotocoreHooks:
         with self._lock:
             self._active.append(patch)
             self.patch_loaded_libraries()
-            if fake_credentials and self._environment is None:
-                self._environment = _set_environment(ENVIRONMENT)
+            if fake_credentials:
+                self._credentials.set()
 
     def remove(self, patch: ActivePatch) -> None:
         """End a patch; the last one that uses its databases closes them."""
@@ -87,9 +82,7 @@ class BotocoreHooks:
         for (owner, name), original in self._originals.items():
             setattr(owner, name, original)
         self._originals.clear()
-        if self._environment is not None:
-            _set_environment(self._environment)
-            self._environment = None
+        self._credentials.restore()
 
     def patch_loaded_libraries(self) -> None:
         """Replace the methods of the libraries that are imported by now."""
@@ -118,17 +111,6 @@ def _find_profile() -> dict[str, str]:
         return {}
     found: dict[str, str] = profiles.get(name, {})
     return found
-
-
-def _set_environment(values: dict[str, str | None]) -> dict[str, str | None]:
-    """Set or remove environment variables, and return what they were."""
-    before = {name: os.environ.get(name) for name in values}
-    for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-    return before
 
 
 # Creating clients
@@ -209,6 +191,17 @@ def _sign_with(make_credentials: Callable[[], Any]) -> Callable[[Method], Method
     return replace
 
 
+def _name_region(original: Method) -> Method:
+    """Add the region of the client to a request, because an unsigned one need not contain it."""
+
+    def sign(signer: Any, operation_name: str, request: Any, *args: Any, **kwargs: Any) -> Any:
+        if signer.signing_name == SIGNING_NAME and signer.region_name:
+            request.headers[REGION_HEADER] = signer.region_name
+        return original(signer, operation_name, request, *args, **kwargs)
+
+    return sign
+
+
 def _make_credentials() -> Any:
     return Credentials(FAKE_KEY, FAKE_KEY)
 
@@ -272,8 +265,9 @@ def _find_engine(request: Any) -> Engine | None:
 def _find_region(request: Any) -> str | None:
     signature: str | bytes = request.headers.get("Authorization", "")
     text = signature.decode() if isinstance(signature, bytes) else signature
+    named: str | bytes | None = request.headers.get(REGION_HEADER)
     found = SIGNED_REGION.search(text) or REGION_OF_HOST.search(request.url)
-    return found[1] if found else None
+    return found[1] if found else named.decode() if isinstance(named, bytes) else named
 
 
 def _ignore_dynamodb(original: Method) -> Method:
@@ -290,10 +284,12 @@ _REPLACED: tuple[tuple[str, str, str, Callable[[Method], Method]], ...] = (
     ("botocore.session", "Session", "__init__", _create_session),
     ("botocore.session", "Session", "create_client", _create_client),
     ("botocore.regions", "EndpointRulesetResolver", "construct_endpoint", _construct_endpoint),
+    ("botocore.signers", "RequestSigner", "sign", _name_region),
     ("botocore.signers", "RequestSigner", "get_auth_instance", _sign_with(_make_credentials)),
     ("botocore.httpsession", "URLLib3Session", "send", _send),
     ("aiobotocore.session", "AioSession", "create_client", _create_async_client),
     ("aiobotocore.regions", "AioEndpointRulesetResolver", "construct_endpoint", _construct_endpoint),
+    ("aiobotocore.signers", "AioRequestSigner", "sign", _name_region),
     ("aiobotocore.signers", "AioRequestSigner", "get_auth_instance", _sign_with(_make_async_credentials)),
     ("aiobotocore.httpsession", "AIOHTTPSession", "send", _send_async),
     ("aiobotocore.httpxsession", "HttpxSession", "send", _send_async),

@@ -4,6 +4,7 @@ Nothing may use the network: no name is resolved, no socket connects, and the on
 """
 
 import asyncio
+import os
 import socket
 
 import aioboto3
@@ -19,6 +20,7 @@ import hashrange
 from hashrange import Faults, patch_boto3
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 KEYS = {"aws_access_key_id": "real", "aws_secret_access_key": "real", "region_name": "eu-west-2"}
 TABLE = {
     "TableName": "things",
@@ -238,6 +240,47 @@ def test_moto_is_asked_again_afterwards(moto_calls):
         assert moto_calls == []
         client.list_tables()
         assert len(moto_calls) == 1
+
+
+@pytest.mark.parametrize("real", [None, "real"])
+@pytest.mark.parametrize(
+    "order", ["p+ m+ p- m-", "m+ p+ m- p-", "p+ m+ p- p+ m- p-", "p+ m+ n+ p- n- m-", "m+ p+ p- m-"]
+)
+def test_patches_that_stop_in_another_order_leave_the_credentials_as_they_were(monkeypatch, real, order):
+    from moto import mock_aws
+
+    for name in CREDENTIALS:
+        monkeypatch.delenv(name, raising=False)
+        if real is not None:
+            monkeypatch.setenv(name, real)
+    patches = {"p": patch_boto3(region="us-east-1"), "m": mock_aws(), "n": mock_aws()}
+    for name, action in order.split():
+        if action == "+":
+            patches[name].start()
+        else:
+            patches[name].stop()
+    assert [os.environ.get(name) for name in CREDENTIALS] == [real, real]
+
+
+def test_the_credentials_that_another_program_sets_inside_stay(monkeypatch):
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "real")
+    with patch_boto3():
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another")
+    assert os.environ["AWS_ACCESS_KEY_ID"] == "another"
+    assert os.environ["AWS_SESSION_TOKEN"] == "real"
+    assert "AWS_SECRET_ACCESS_KEY" not in os.environ
+
+
+def test_moto_keeps_its_credentials_when_the_patch_around_it_stops_first():
+    from moto import mock_aws
+
+    patch, moto = patch_boto3(region="us-east-1"), mock_aws()
+    patch.start()
+    moto.start()
+    patch.stop()
+    assert os.environ["AWS_ACCESS_KEY_ID"] == "FOOBARKEY"
+    boto3.client("s3", region_name="us-east-1").create_bucket(Bucket="files")
+    moto.stop()
 
 
 def test_aiobotocore_works_beside_moto(moto_calls):

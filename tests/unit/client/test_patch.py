@@ -171,11 +171,14 @@ def test_two_regions_are_two_databases():
         assert patch.database() is default is patch.database("us-east-1")
 
 
-def test_the_region_is_found_without_a_signature():
-    before = boto3.client("dynamodb", region_name="us-west-2", config=boto3.session.Config(signature_version=UNSIGNED))
+@pytest.mark.parametrize("endpoint", [None, CLOSED])
+def test_the_region_is_found_without_a_signature(endpoint):
+    config = boto3.session.Config(signature_version=UNSIGNED)
+    before = boto3.client("dynamodb", region_name="us-west-2", endpoint_url=endpoint, config=config)
     patch = patch_boto3(region="us-east-1")
     with patch:
         before.create_table(**TABLE)
+        boto3.client("dynamodb", region_name="us-west-2", endpoint_url=endpoint, config=config).list_tables()
         assert patch.database("us-west-2").list_tables() == {"TableNames": ["things"]}
 
 

@@ -1,4 +1,4 @@
-"""The source of the value that a sum or a length is compared with, so that it stays within a bound."""
+"""Sources of values that a condition compares with an attribute that may be absent: bounds of sums, and defaults."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from hashrange.core.values import Value
+from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_kind import Codec
-from hashrange.schema.pattern.value_source import Arguments, ArgumentSource
+from hashrange.schema.pattern.value_source import Arguments, ArgumentSource, ValueSource
 
 
 class BoundMinusArgument(Struct, frozen=True):
@@ -55,6 +56,27 @@ class BoundMinusArgument(Struct, frozen=True):
     def text(self) -> str:
         """The bound minus the argument."""
         return f"{self.bound} - {f'size({{{self.name}}})' if self.is_length else f'{{{self.name}}}'}"
+
+
+class ComparedWithDefault(Struct, frozen=True):
+    """A value that is compared with a field, and the default with which the field is read where it is absent."""
+
+    compared: ValueSource
+    default: Value
+
+    def value(self, arguments: Arguments) -> Value | None:
+        """Return the value."""
+        return self.compared.value(arguments)
+
+    def holds_if_absent(self, arguments: Arguments) -> bool:
+        """Return whether the value is the default."""
+        given = self.value(arguments)
+        return given is not None and plain(given) == plain(self.default)
+
+    @property
+    def text(self) -> str:
+        """The text of the value."""
+        return self.compared.text
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {">=": ge, ">": gt, "<=": le, "<": lt}

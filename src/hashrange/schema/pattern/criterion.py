@@ -29,6 +29,7 @@ from hashrange.expr.nodes import (
     Literal,
     Membership,
     Node,
+    Not,
     Operand,
     Or,
     Placeholder,
@@ -378,6 +379,10 @@ def allow_absence(tree: Condition, names: AbstractSet[str], unset: str | None) -
             return And(tuple(allow_absence(part, names, unset) for part in tree.operands))
         case Or():
             return join_any([allow_absence(part, names, unset) for part in tree.operands])
+        case Not():
+            return Not(allow_absence(tree.operand, names, unset))
+        case Membership(operand=DocumentPath() as path) if names & set(placeholders_in(tree)):
+            return join_any([tree, _has_no_value(path, unset)])
         case Comparison(left=DocumentPath() as left, right=Placeholder(name=name)) if name in names:
             return join_any([tree, _has_no_value(left, unset)])
         case Comparison(left=FunctionCall("size", (DocumentPath() as left,)), right=Placeholder(name=name)) if (

@@ -61,6 +61,11 @@ def category_of(hint: Any) -> str:
     return kind.category.name if kind is not None else ""
 
 
+def refuse_type(signature: Signature, problem: str, name: str, wanted: Any) -> DeclarationError:
+    """Return the error for a parameter of another type than its field."""
+    return DeclarationError("HR211", signature.label, problem, f"take {name} as {format_type(wanted)}")
+
+
 def check_operands(signature: Signature, model: ModelClass, tree: Condition, constants: Mapping[str, Value]) -> None:
     """Refuse a comparison of two types, or with a value that a Literal does not have."""
     for clause in clauses_of(tree):
@@ -109,19 +114,14 @@ def hint_at(hint: Any, elements: tuple[str | int, ...]) -> Any:
 def _check_constant(signature: Signature, known: _Compared, constant: Value) -> None:
     (tag,), value = constant, plain(constant)
     if known.tag not in {"", tag}:
-        raise DeclarationError(
-            "HR223",
-            signature.label,
-            f"@where compares {known.shown} with {value!r}, which is {TYPE_OF_TAG[tag]}",
-            "write text in quotes and numbers without, and take a value of any other type as a parameter",
-        )
-    if known.allowed and value not in known.allowed:
-        raise DeclarationError(
-            "HR223",
-            signature.label,
-            f"@where compares {known.text} with {value!r}, which it never is",
-            f"it has {', '.join(map(repr, known.allowed))}",
-        )
+        problem = f"{known.shown} with {value!r}, which is {TYPE_OF_TAG[tag]}"
+        remedy = "write text in quotes and numbers without, and take a value of any other type as a parameter"
+    elif known.allowed and value not in known.allowed:
+        problem = f"{known.text} with {value!r}, which it never is"
+        remedy = f"it has {', '.join(map(repr, known.allowed))}"
+    else:
+        return
+    raise DeclarationError("HR223", signature.label, f"@where compares {problem}", remedy)
 
 
 def _check_parameter(signature: Signature, model: ModelClass, known: _Compared, name: str, *, is_alone: bool) -> None:
@@ -134,12 +134,8 @@ def _check_parameter(signature: Signature, model: ModelClass, known: _Compared, 
     else:
         differs = _tag_of(model, parameter) not in {"", known.tag} and known.tag
     if differs:
-        raise DeclarationError(
-            "HR211",
-            signature.label,
-            f"@where compares {known.shown} with {{{name}}}, which is {given or format_type(parameter.hint)}",
-            f"take {name} as {format_type(known.hint)}",
-        )
+        problem = f"@where compares {known.shown} with {{{name}}}, which is {given or format_type(parameter.hint)}"
+        raise refuse_type(signature, problem, name, known.hint)
 
 
 def _tag_of(model: ModelClass, parameter: Parameter) -> str:

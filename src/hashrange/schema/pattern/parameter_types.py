@@ -15,7 +15,7 @@ from hashrange.schema.declare.field_kind import KINDS, LIST, SET, FieldKind, cat
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.marker import Counted
 from hashrange.schema.pattern import criterion
-from hashrange.schema.pattern.operand_types import category_of
+from hashrange.schema.pattern.operand_types import category_of, refuse_type
 from hashrange.schema.pattern.signature import READS, WRITES, Parameter, Signature, format_type
 
 WORDS = {"ADD": "Add", "DELETE": "Discard", "APPEND": "Append"}  # changes as declarations write them
@@ -67,12 +67,8 @@ def _check_type(signature: Signature, field: ModelField, parameter: Parameter) -
         return  # the parameter is an element or a part of the field
     wanted, given = category_of(field.hint), category_of(hint)
     if wanted and given and wanted != given:
-        raise DeclarationError(
-            "HR211",
-            signature.label,
-            f"{name} is {format_type(hints.without_none(hint))}, and the field is {wanted}",
-            f"take it as {format_type(field.hint)}",
-        )
+        problem = f"{name} is {format_type(hints.without_none(hint))}, and the field is {wanted}"
+        raise refuse_type(signature, problem, "it", field.hint)
     words = hints.literals(hints.without_none(hint))
     allowed = introspection.allowed_values(signature.models[0], name) if words else ()
     odd = [value for value in words if allowed and value not in allowed]

@@ -37,6 +37,7 @@ from hashrange.schema.pattern.value_source import (
     StateValue,
     ValueSource,
 )
+from hashrange.schema.write.absent_defaults import accept_absent_defaults
 from hashrange.schema.write.delta import Delta
 from hashrange.schema.write.index_keys import IndexKey, Pin, keys_with_field
 from hashrange.schema.write.nested_update import NestedChange, nested_conditions
@@ -261,11 +262,13 @@ def _require_parameters(intent: WriteIntent, placeholders: Placeholders) -> Iter
     """Yield the tests of parameters that compare, and of `@where`."""
     for name, parameter in intent.tests.items():
         criterion.check_is_stored(intent.signature, intent.target, intent.fields[name], f"parameter {name!r}")
-        yield criterion.compare(intent.fields[name], parameter, placeholders)
+        compared = criterion.compare(intent.fields[name], parameter, placeholders)
+        yield accept_absent_defaults(intent, compared, placeholders)
     for name in sorted(intent.sets.keys() & intent.identity - intent.identifying):
         yield _require_same_name(intent.fields[name], placeholders)
     for expression in intent.signature.wheres:
-        yield criterion.read_where(intent.signature, intent.target, expression, placeholders)
+        written = criterion.read_where(intent.signature, intent.target, expression, placeholders)
+        yield accept_absent_defaults(intent, written, placeholders)
 
 
 def _require_same_name(field: ModelField, placeholders: Placeholders) -> Criterion:

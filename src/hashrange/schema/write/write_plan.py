@@ -22,7 +22,7 @@ from hashrange.schema.declare.introspection import ModelClass
 from hashrange.schema.declare.marker import Marker
 from hashrange.schema.declare.model import Item, Model, loaded_keys
 from hashrange.schema.declare.table import Table
-from hashrange.schema.pattern.bound_source import BoundMinusArgument
+from hashrange.schema.pattern.bound_source import BoundMinusArgument, ComparedWithDefault
 from hashrange.schema.pattern.criterion import (
     allow_absence,
     exists,
@@ -49,6 +49,7 @@ from hashrange.schema.pattern.value_source import (
 LENIENT = (
     LoadedValue,
     BoundMinusArgument,
+    ComparedWithDefault,
     StateKey,
 )  # sources of comparisons that may hold for an absent attribute too
 SECTIONS = ("SET", "ADD", "DELETE", "REMOVE")
@@ -182,7 +183,7 @@ class WritePlan(Struct, frozen=True):
     pinned: tuple[PinnedCondition, ...]  # of some calls
     condition_values: Mapping[str, ValueSource]  # by placeholder
     lenient: tuple[
-        tuple[str, LoadedValue | BoundMinusArgument | StateKey], ...
+        tuple[str, LoadedValue | BoundMinusArgument | ComparedWithDefault | StateKey], ...
     ]  # those that may hold for an absent attribute too
     moving: tuple[str, ...]  # the index keys that it may change
     edges: tuple[tuple[str, str], ...]
