@@ -212,8 +212,9 @@ class Worker:
         """Return the limits of a run: those of its host, so that no user and no slow checks take it from others."""
         host, userid = find_host(check.url), check.userid
         limits = [PermitLimit(("host of a user", host, userid), AT_A_HOST_OF_A_USER)]
-        if slow:
+        if slow or not check.last_result:  # a first run may hang: those of several users must leave some
             limits.append(PermitLimit(("slow at a host", host), AT_A_HOST_OF_A_USER))
+        if slow:
             limits.append(PermitLimit(("slow of a user", userid), self.settings.slow_of_a_user))
             limits.append(PermitLimit("slow", self.settings.slow))
         return [*limits, PermitLimit(("host", host), AT_A_HOST)]

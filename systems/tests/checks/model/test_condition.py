@@ -75,6 +75,19 @@ def test_a_body_that_is_no_json_is_an_outage_and_one_that_was_cut_off_is_unknown
 
 
 @pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ('{"a": ' + "1" * 1_900_000 + "}", "a number that is too large"),
+        ("[" * 2000 + "]" * 2000, "nested more deeply"),
+    ],
+)
+def test_json_that_is_not_parsed_is_unknown_with_the_reason_and_no_outage(body, reason):
+    outcome = evaluate("json a", body=body)
+    assert (outcome.status, outcome.cause) == (Status.UNKNOWN, Cause.CONDITION)
+    assert reason in outcome.message
+
+
+@pytest.mark.parametrize(
     "line",
     ["status == ok", "json", "warn", "json a = 5", "json a ==", "header", "json " + "a." * 30, "json " + "a" * 400],
 )

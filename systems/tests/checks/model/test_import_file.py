@@ -181,9 +181,15 @@ def test_what_is_no_such_file_is_refused_with_a_reason(content, text):
     assert found.checks == []
 
 
-def test_a_file_with_very_many_checks_is_cut():
-    monitors = [{"name": str(n), "type": "ping", "hostname": "a.example"} for n in range(MAX_IMPORTED_CHECKS + 5)]
-    assert len(read({"monitorList": monitors}).checks) == MAX_IMPORTED_CHECKS
+def test_a_file_with_very_many_checks_is_refused_before_it_takes_long():
+    monitors = [{"name": str(n), "type": "ping", "hostname": "a.example"} for n in range(MAX_IMPORTED_CHECKS + 1)]
+    assert len(read({"monitorList": monitors[1:]}).checks) == MAX_IMPORTED_CHECKS
+    assert "more than 1,000 checks" in read({"monitorList": monitors}).error
+    endpoints = [f"{{name: n{n}, url: 'https://a.example/'}}" for n in range(MAX_IMPORTED_CHECKS + 1)]
+    assert "more than 1,000 checks" in read_import_file(f"endpoints: [{', '.join(endpoints)}]".encode()).error
+    lines = "".join(f"  - name: n{n}\n    url: https://a.example/\n" for n in range(9000))
+    unparsed = read_import_file(f"endpoints:\n{lines}: [this is no YAML".encode())
+    assert "more than 1,000 checks" in unparsed.error, "it is not parsed"
 
 
 @given(

@@ -24,6 +24,10 @@ MAX_CONDITIONS = 20
 MAX_LENGTH = 300
 MAX_DEPTH = 20
 SHOWN = 60
+NOT_PARSED = {  # valid JSON that the parser refuses, by its message
+    "number is infinity when parsed as double": "it has a number that is too large to read",
+    "depth limit exceeded": "it is nested more deeply than is read",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,9 @@ def find_json(name: str, response: PageResponse) -> Value | Missing:
         return Missing("the page is too long to parse", unknown=True)
     try:
         found: Value = orjson.loads(response.body)
-    except orjson.JSONDecodeError:
+    except orjson.JSONDecodeError as error:
+        if error.msg in NOT_PARSED:
+            return Missing(f"the body may be JSON, but {NOT_PARSED[error.msg]}", unknown=True)
         return Missing("the body is not JSON")
     for step in name.removeprefix("$").strip(".").split(".") if name.strip("$.") else ():
         if isinstance(found, Mapping) and step in found:

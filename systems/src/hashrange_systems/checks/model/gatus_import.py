@@ -18,6 +18,7 @@ from hashrange_systems.checks.model.imported_check import (
     ImportedFile,
     NotImportable,
     SkippedCheck,
+    describe_excess,
     limit,
     read_line,
 )
@@ -25,6 +26,8 @@ from hashrange_systems.checks.model.signals import MAX_PERIOD_MS, MIN_PERIOD_MS
 from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 
 SOURCE = "Gatus"
+URL_LINE = re.compile(rb"""^[ \t-]*["']?url["']?[ \t]*:""", re.MULTILINE)  # each endpoint has one
+URLS_BESIDE = 100  # that alerting may have
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)", re.ASCII)
 UNITS_MS = {"ms": 1, "s": 1000, "m": MINUTE_MS, "h": HOUR_MS}
 CONDITION = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)", re.DOTALL)
@@ -47,7 +50,9 @@ class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
 
 
 def read_gatus(content: bytes, most: int) -> ImportedFile:
-    """Return the checks of a configuration, at most so many."""
+    """Return the checks of a configuration; one with more endpoints than so many is an error."""
+    if len(URL_LINE.findall(content)) > most + URLS_BESIDE:  # parsing 9,000 endpoints takes 10 s of processor time
+        return ImportedFile(error=describe_excess(most))
     try:
         given = yaml.load(content, PlainLoader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -57,9 +62,11 @@ def read_gatus(content: bytes, most: int) -> ImportedFile:
     endpoints += [(each, read_external) for each in list_maps(parts.get("external-endpoints"))]
     if not endpoints:
         return ImportedFile(error="The file has neither a monitorList (Uptime Kuma) nor endpoints (Gatus).")
+    if len(endpoints) > most:
+        return ImportedFile(error=describe_excess(most))
     checks: list[ImportedCheck] = []
     skipped = []
-    for each, read in endpoints[:most]:
+    for each, read in endpoints:
         try:
             checks += read(each)
         except NotImportable as error:

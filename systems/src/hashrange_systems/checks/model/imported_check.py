@@ -61,6 +61,11 @@ def read_count(given: Mapping[str, Any], key: str, usual: int) -> int:
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9 else usual
 
 
+def describe_excess(most: int) -> str:
+    """Return why a file with more checks than an import takes is refused."""
+    return f"The file has more than {most:,} checks: an import takes at most so many. Split it."
+
+
 def limit(value: int, low: int, high: int) -> int:
     """Return the nearest number within limits."""
     return min(max(value, low), high)

@@ -15,6 +15,7 @@ from hashrange_systems.checks.model.imported_check import (
     ImportedFile,
     NotImportable,
     SkippedCheck,
+    describe_excess,
     limit,
     read_count,
     read_line,
@@ -28,7 +29,7 @@ Monitor = Mapping[str, Any]
 
 
 def read_kuma(content: bytes, most: int) -> ImportedFile:
-    """Return the checks of a backup file, at most so many."""
+    """Return the checks of a backup file; one with more monitors than so many is an error."""
     try:
         given = orjson.loads(content)
     except orjson.JSONDecodeError as error:
@@ -42,8 +43,11 @@ def read_kuma(content: bytes, most: int) -> ImportedFile:
     groups = {
         each.get("id"): read_line(each, "name", MAX_GROUP_LENGTH) for each in known if each.get("type") == "group"
     }
+    listed = [each for each in known if each.get("type") != "group"]
+    if len(listed) > most:
+        return ImportedFile(error=describe_excess(most))
     checks, skipped = [], []
-    for each in [each for each in known if each.get("type") != "group"][:most]:
+    for each in listed:
         try:
             checks.append(read_monitor(each, groups))
         except NotImportable as error:

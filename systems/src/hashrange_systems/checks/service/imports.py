@@ -21,6 +21,7 @@ from hashrange_systems.shared.sandbox.errors import SandboxError
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 
 SECONDS = 10.0
+PAUSE_S = 0.001  # before each check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,25 +60,24 @@ class Imports:
         user = await find_active_user(self.checks.db, userid)
         found = await parse_file(content, userid)
         tier, room = read_tier(user.tier), user.check_limit - (user.check_count or 0)
-        rows = []
-        for number, each in enumerate(found.checks):
-            await asyncio.sleep(0)  # an embedded database never suspends the task: yield to others
-            if only_try:
-                rows.append(await self._try(userid, each, tier, has_room=number < room))
-            else:
-                rows.append(await self._add(userid, each, tier))
+        rows: list[ImportRow] = []
+        for each in found.checks:
+            await asyncio.sleep(PAUSE_S)  # an embedded database never suspends the task: others are served meanwhile
+            if room <= 0:
+                rows.append(describe(each, "refused", f"the tier {tier.name} allows no more checks"))
+                continue
+            rows.append(await (self._try(userid, each, tier) if only_try else self._add(userid, each, tier)))
+            room -= rows[-1].outcome != "refused"
         skipped = [
             ImportRow(name=each.name, check_type="", outcome="skipped", text=each.reason) for each in found.skipped
         ]
         return ImportReport(source=found.source, rows=(*rows, *skipped), only_tried=only_try)
 
-    async def _try(self, userid: str, each: ImportedCheck, tier: Tier, *, has_room: bool) -> ImportRow:
+    async def _try(self, userid: str, each: ImportedCheck, tier: Tier) -> ImportRow:
         try:
             await self.checks.validate(userid, make_input(each, tier))
         except ApplicationError as error:
             return describe(each, "refused", str(error))
-        if not has_room:
-            return describe(each, "refused", f"the tier {tier.name} allows no more checks")
         return describe(each, "would be added")
 
     async def _add(self, userid: str, each: ImportedCheck, tier: Tier) -> ImportRow:
