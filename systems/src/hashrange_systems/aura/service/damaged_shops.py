@@ -69,7 +69,15 @@ class DamagedShops:
 
     async def _find_misnamed(self, shops: list[Shop]) -> list[DamagedShop]:
         await asyncio.sleep(0)  # an embedded database never suspends the task
-        reasons = [(shop.domain, await explain_name(self.db, shop)) for shop in shops]
+        domains = list(dict.fromkeys(shop.domain for shop in shops))
+        try:
+            stored = await self.db.fetch([self.db.shop(domain) for domain in domains]) if domains else []
+        except Unreadable:  # at least one is another item, which is damaged too
+            suspects = domains
+        else:
+            known = {shop.domain for shop in stored if shop is not None}
+            suspects = [domain for domain in domains if domain not in known or not is_host(domain)]
+        reasons = [(shop.domain, await explain_name(self.db, shop)) for shop in shops if shop.domain in suspects]
         return [DamagedShop(domain=domain, reason=reason) for domain, reason in reasons if reason]
 
 
