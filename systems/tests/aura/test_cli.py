@@ -34,7 +34,7 @@ def test_shops_are_added_imported_listed_changed_and_removed(command, tmp_path):
     (added,) = command("add", "https://www.antik.de/shop", "--country", "de", "--name", "Antik", "--json")
     assert (added["domain"], added["country"], added["crawl"]) == ("antik.de", "DE", "never")
     assert "antik.de is registered already" in command("add", "antik.de", code=1)
-    assert "no ISO 3166 code" in command("add", "b.de", "--country", "Germany", code=1)
+    assert "not an ISO 3166 code" in command("add", "b.de", "--country", "Germany", code=1)
     shops = tmp_path / "shops.csv"
     shops.write_text("domain,country\nantik.fr,FR\nhttp://,DE\n")
     report = command("import", str(shops), "--json", code=1)
