@@ -1,4 +1,4 @@
-"""Searches and comparisons of lists, maps and sets, remembered for the item that is evaluated.
+"""Searches and comparisons of lists, maps, sets and binaries, remembered for the item that is evaluated.
 
 A condition of 4 KB has 140 calls of `contains`, and a large list has 130,000 elements: without a memory each call looks
 at all of them. With it the time for an item grows with the item, and hardly with the number of clauses.
@@ -57,9 +57,11 @@ class LargeValues:
     def contains(self, item: Item, value: Value, part: Value) -> bool:
         """Return whether a value of the item, or of the request that reads it, contains another."""
         tag, content = next(iter(value.items()))
+        member, wanted = next(iter(part.items()))
+        if tag == member == "B" and len(content) >= MANY:
+            return a2b_base64(wanted) in self._decode(item, content)
         if tag not in SEARCHED:
             return contains(value, part)
-        member, wanted = next(iter(part.items()))
         if len(content) < MANY:
             if member in DOCUMENTS:  # the elements may be large
                 return self._compare(item, "contains", value, part, contains)
@@ -90,6 +92,15 @@ class LargeValues:
         if found is None or found[0] is not left or found[1] is not right:
             found = remembered[key] = left, right, compare(left, right)
         return bool(found[2])
+
+    def _decode(self, item: Item, content: str) -> bytes:
+        remembered = self._remember(item)
+        key = "bytes", id(content), "B"
+        found = remembered.get(key)
+        if found is None or found[0] is not content:
+            found = remembered[key] = content, None, a2b_base64(content)
+        decoded: bytes = found[2]
+        return decoded
 
     def _find_members(self, item: Item, content: list[Any], tag: str, *, is_list: bool) -> frozenset[Any]:
         """Return the members of one type: strings as they are, anything else encoded."""

@@ -1,7 +1,11 @@
 """Large lists, maps and sets are searched and compared once for an item, however many clauses a condition has."""
 
+from binascii import a2b_base64
+
 import pytest
 
+from hashrange.core.values import encode_binary
+from hashrange.expr import large_values
 from hashrange.expr.large_values import MANY, LargeValues, contains
 from tests.unit.expr.request_reader import condition_of
 
@@ -56,6 +60,23 @@ def test_a_hundred_clauses_look_at_a_large_value_once(expression, values, expect
     item = {"l": {"L": counted}, "m": {"L": MAPS}, "n": {"L": MAPS[1:]}, "few": {"L": [{"L": counted}]}}
     assert condition_of(expression, values=values or None)(item) is expected
     assert counted.looks <= 2  # two operands of IN
+
+
+def test_a_hundred_clauses_decode_a_large_binary_once(monkeypatch):
+    decoded: list[str] = []
+
+    def count(text):
+        decoded.append(text)
+        return a2b_base64(text)
+
+    monkeypatch.setattr(large_values, "a2b_base64", count)
+    large, other = encode_binary(b"a" * 1_000 + b"bc"), encode_binary(b"b" * 1_000)
+    clauses = [*(f"contains(b, :v{number})" for number in range(CLAUSES)), "contains(c, :v0)"]
+    values = {f":v{number}": {"B": encode_binary(b"c%d" % number)} for number in range(CLAUSES)}
+    item = {"b": {"B": large}, "c": {"B": other}}
+    assert not condition_of(" OR ".join(clauses), values=values)(item)
+    assert condition_of("contains(b, :v)", values={":v": {"B": encode_binary(b"abc")}})(item)
+    assert (decoded.count(large), decoded.count(other)) == (1, 1)
 
 
 PARTS = [
