@@ -76,7 +76,12 @@ def _print_report(report: BackfillReport, *, dry_run: bool) -> None:
 
 def _format_repair(repair: Repair) -> str:
     def text(values: dict[str, dict[str, object]]) -> str:
-        return ", ".join(f"{attr}={next(iter(value.values()))!r}" for attr, value in sorted(values.items()))
+        return ", ".join(f"{attr}={_format_value(value)}" for attr, value in sorted(values.items()))
 
     removed = f", without {', '.join(repair.removes)}" if repair.removes else ""
     return f"{text(repair.key)}: {text(repair.sets)}{removed}"
+
+
+def _format_value(value: dict[str, object]) -> str:
+    [(tag, content)] = value.items()
+    return str(content) if tag == "N" else repr(content)

@@ -189,8 +189,9 @@ def _verify(run: MigrationRun, *, repair: bool, allow_loss: bool) -> None:
         typer.echo("Differing and surplus items were left as they are: --allow-loss overwrites and deletes them")
     if not repair and run.phase == "following" and run.follow() and run.changed:
         typer.echo(
-            f"{run.changed:,} changes of the source had not been followed, and are applied now: if a program still "
-            "writes to it, stop it; then verify again"
+            f"The comparison was made before {count_of(run.changed, 'change')} of the source had been followed. They "
+            "are applied now, and the differences above may be gone: if a program still writes to the source, stop it; "
+            "then verify again"
         )
     if report.failed or not (allow_loss or (repair and not report.differing and not report.surplus)):
         raise typer.Exit(1)

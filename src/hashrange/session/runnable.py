@@ -86,11 +86,10 @@ def name_missing_table(error: HashrangeError, step: Step) -> None:
     if not isinstance(error, ResourceNotFoundException) or not isinstance(step, Call):
         return
     names = sorted(tables_of(step.request))
-    if names and not getattr(error, "__notes__", None):
-        error.add_note(
-            f"The database has no table {' or no table '.join(names)}. "
-            "hashrange.create_tables(database, ...) creates the tables of a Patterns class."
-        )
+    if names and error.args == (error.message,):  # once; `message` stays DynamoDB's
+        absent = f"The database has no table {' or no table '.join(names)}"
+        creates = "hashrange.create_tables(database, ...) and `hashrange apply` create the tables of a Patterns class"
+        error.args = (f"{error.message}. {absent}. {creates}.",)
 
 
 def tables_of(request: Wire) -> set[str]:

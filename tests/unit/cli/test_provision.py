@@ -5,8 +5,10 @@ from typer.testing import CliRunner
 
 import hashrange
 from hashrange.cli.app import app
+from hashrange.cli.backfill import _format_repair
 from hashrange.client.target import open_target
 from hashrange.core.errors import StorageError
+from hashrange.provision import Repair
 from hashrange.server.runner import serve_in_background
 from hashrange.server.settings import ServerSettings
 
@@ -163,6 +165,11 @@ def test_backfill_completes_items_and_lists_what_it_cannot_read(target, declare)
     assert "3 items read, 2 completed" in shown.output
     assert "1 item could not be completed" in shown.output
     assert "0 completed" in run("backfill", schema, "--target", target).output
+
+
+def test_examples_of_a_backfill_show_numbers_without_quotes():
+    repair = Repair("Order", {"id": {"S": "1"}, "n": {"N": "7"}}, {"version": {"N": "0"}}, (), {})
+    assert _format_repair(repair) == "id='1', n=7: version=0"
 
 
 def test_an_index_that_lacks_the_items_that_exist_names_the_next_command(target, declare):

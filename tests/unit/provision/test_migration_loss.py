@@ -220,6 +220,6 @@ def test_the_command_prints_the_keys_and_names_commands(tmp_path):
     assert (kept.exit_code, "--allow-loss overwrites and deletes them" in kept.output) == (1, True)
     with hashrange.open(data) as database:
         Old.open(database).annotate("1", "late").run()
-    assert "1 changes of the source had not been followed" in run("verify").output
+    assert "before 1 change of the source had been followed" in run("verify").output
     assert "12 surplus ones deleted" in run("verify", "--repair", "--allow-loss").output
     assert "is switched." in run("switch").output
