@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from hashrange import __version__
 from hashrange.engine.engine import open_engine
 from hashrange.operations import OPERATIONS
-from tests.e2e.served import CLEAN, Served, run_serve
+from tests.e2e.served import CLEAN, COMMAND, Served, run_serve
 from tests.unit.server.wire import TABLE, Client, build, put, wait_until_refused
 
 KEY_ID, SECRET = "AKIDEXAMPLE", "a secret/with+signs"
@@ -347,3 +347,12 @@ def test_the_start_does_not_pay_for_what_it_does_not_need():
     code = "import sys, hashrange.cli; print([name for name in ('rich', 'asyncio', 'boto3') if name in sys.modules])"
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=CLEAN)
     assert outcome.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("files", [10, 18])
+def test_a_limit_of_files_that_is_too_low_is_one_sentence_and_exit_code_2(files):
+    command = ["sh", "-c", f'ulimit -n {files}; exec "$0" "$@"', *COMMAND, "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=CLEAN)
+    assert done.returncode == 2
+    assert f"may open {files} files at once" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from hashrange.server.settings import BACKLOG
 WEB_PORT = 8002  # of the pages, where no other is chosen
 LISTENING = "0A"  # in /proc/net/tcp
 MAX_COMMAND_LENGTH = 80
+MIN_OPEN_FILES = 32
 
 
 class PortRefused(HashrangeError):
@@ -29,7 +31,13 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
 
 def check_port(host: str, port: int, option: str) -> None:
-    """Raise PortRefused if a port is not available; called before a data directory is created."""
+    """Raise PortRefused if a port is taken or too few files can be opened; called before a directory is created."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if 0 <= files < MIN_OPEN_FILES:
+        raise PortRefused(
+            f"This process may open {files} files at once, and a server needs {MIN_OPEN_FILES} at least, one more for "
+            "each connection. Raise the limit, for example with: ulimit -n 1024."
+        )
     if port:
         listen(host, port, option).close()
 
