@@ -17,7 +17,7 @@ from hashrange.provision.adopted_key import (
     Variable,
     are_integers,
     find_prefixes,
-    find_source,
+    find_sources,
     form_of,
     padding_of,
     split_keys,
@@ -152,7 +152,7 @@ class ItemFinder:
         template = ""
         by_length = {text.count("#"): text for text in texts}
         unpadded = self.facts.is_unsorted(attr) and not parts.is_value
-        if len(by_length) > 1 and not find_source(parts.variables[0].texts, sources, unpadded=unpadded):
+        if len(by_length) > 1 and not find_sources(parts.variables[0].texts, sources, unpadded=unpadded):
             shown = ", ".join(repr(by_length[length]) for length in sorted(by_length)[:3])
             self.item.comments.append(f"{attr} has several forms, perhaps of several classes: {shown}")
         for number, variable in enumerate(parts.variables):
@@ -166,11 +166,22 @@ class ItemFinder:
         wanted = self.named.get((attr, variable.literal)) if not number else None
         if wanted is not None:  # the same field in all classes
             sources = {wanted: sources[wanted]} if wanted in sources else {}
-        source = find_source(variable.texts, sources, unpadded=unpadded)
-        if source is not None and not guarded:
-            self.in_keys.add(source[0])
-            return _placeholder(self.names[source[0]], source[1])
+        found = find_sources(variable.texts, sources, unpadded=unpadded)
+        if found and not guarded:
+            source, form = found[0]
+            self._comment_others(
+                attr, source, find_sources(variable.texts, self._sources(self.raws), unpadded=unpadded)
+            )
+            self.in_keys.add(source)
+            return _placeholder(self.names[source], form)
         return self._add_key_field(attr, variable, number, guarded=guarded, unpadded=unpadded)
+
+    def _comment_others(self, attr: str, source: str, fitting: Sequence[tuple[str, str]]) -> None:
+        """Name the other fields that fit in every sampled item: the key may be made of one of them."""
+        for other in [name for name, _ in fitting if name != source]:
+            comment = f"{attr}: {self.names.get(other, other)} fits as well as {self.names.get(source, source)}"
+            if comment not in self.item.comments:
+                self.item.comments.append(comment)
 
     def _add_key_field(self, attr: str, variable: Variable, number: int, *, guarded: bool, unpadded: bool) -> str:
         """Add a field that is stored in a key only, and return its placeholder in the template."""
@@ -242,30 +253,37 @@ class ItemFinder:
         if filled is None:
             is_constant = len(present) == len(self.raws) > 1 and set(given) == {given[0]} and WORD.fullmatch(given[0])
             return given[0] if is_constant else ""
-        template, used = filled
+        template, used, fitting = filled
         absent = [raw for raw in self.raws if attr not in raw]
         if any(all(value is not None for one in used for value in self.values(one, [raw])) for raw in absent):
             return ""  # the item has all fields of the template, and is not in the index
         self.in_keys.update(used)
+        for source, same in fitting.items():
+            self._comment_others(attr, source, same)
         return template
 
     def _fill_template(
         self, parts: KeyParts, raws: list[Raw], first: frozenset[str] = frozenset(), *, unpadded: bool = False
-    ) -> tuple[str, list[str]] | None:
-        """Return a template with a field for every part, and their attributes; None if a part is in no attribute."""
-        template, used = "", list[str]()
+    ) -> tuple[str, list[str], dict[str, list[tuple[str, str]]]] | None:
+        """Return a template with a field for every part, their attributes, and what else fits in place of each.
+
+        None if a part is in no attribute.
+        """
+        template, used, others = "", list[str](), dict[str, list[tuple[str, str]]]()
         sources = self._sources(raws, first)
         in_keys = self.texts if len(raws) == len(self.raws) else {}
         unpadded = unpadded and not parts.is_value
         for variable in parts.variables:
-            found = (find_source(variable.texts, fields, unpadded=unpadded) for fields in (sources, in_keys))
-            source = next(filter(None, found), None)
-            if source is None or f"{{{source[0]}" in template:
+            found = (find_sources(variable.texts, fields, unpadded=unpadded) for fields in (sources, in_keys))
+            fitting = next(filter(None, found), [])
+            if not fitting or f"{{{fitting[0][0]}" in template:
                 return None
-            if source[0] in sources:
-                used.append(source[0])
-            template += variable.literal + _placeholder(self.names.get(source[0], source[0]), source[1])
-        return template + parts.tail, used
+            source, form = fitting[0]
+            others[source] = fitting
+            if source in sources:
+                used.append(source)
+            template += variable.literal + _placeholder(self.names.get(source, source), form)
+        return template + parts.tail, used, others
 
     # ── lifecycles ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _find_lifecycle(self, attr: str, index: LiveIndex, states: dict[KeyStart, list[Raw]]) -> None:
@@ -278,7 +296,10 @@ class ItemFinder:
             if filled is None or any(not form.excludes(other) for other in states if other != form):
                 self.item.comments.append(f"{attr} has prefixes, perhaps of states: {', '.join(sorted(_show(states)))}")
                 return
-            made[form] = filled
+            template, used, others = filled
+            made[form] = template, used
+            for source, fitting in others.items():
+                self._comment_others(attr, source, fitting)
         attrs = list(dict.fromkeys(used for _, all_used in made.values() for used in all_used))
         if {*attrs} & self.in_keys or any(attr not in raw for raw in self.raws):
             self.item.comments.append(f"{attr} has prefixes, perhaps of states: {', '.join(sorted(_show(states)))}")

@@ -181,16 +181,20 @@ def find_equal(texts: Sequence[str], sources: Sources) -> list[str]:
     return [name for name, values in sources.items() if _equal(texts, values) is not None]
 
 
-def find_source(texts: Sequence[str], sources: Sources, *, unpadded: bool = False) -> tuple[str, str] | None:
-    """Return the field whose values stand in a key, and its format; the first of several.
+def find_sources(texts: Sequence[str], sources: Sources, *, unpadded: bool = False) -> list[tuple[str, str]]:
+    """Return the fields whose values stand in a key, each with its format; the first one is taken.
 
     With `unpadded`, integers may stand in the key as they are: nothing sorts by it.
     """
     for matches in (_equal, *([_equal_integers] if unpadded else []), _padded, _derived):
-        for name, values in sources.items():
-            if len(values) == len(texts) and (form := matches(texts, values)) is not None:
-                return name, form
-    return None
+        found = [
+            (name, form)
+            for name, values in sources.items()
+            if len(values) == len(texts) and (form := matches(texts, values)) is not None
+        ]
+        if found:
+            return found
+    return []
 
 
 def _equal(texts: Sequence[str], values: Sequence[Value | None]) -> str | None:

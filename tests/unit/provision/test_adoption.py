@@ -316,6 +316,21 @@ def test_padded_numbers_periods_and_hashes_in_keys_are_found(database):
     assert "part: Key[int]" in text
 
 
+def test_other_fields_that_fit_in_a_key_are_named(database):
+    create(database, "orders", ["pk"], [gsi("ByMonth", "gsi1pk", "pk")])
+    for n in range(1, 8):
+        days = {"due": f"2027-0{n}-20T10:00:00Z", "placed": f"2027-0{n}-10T10:00:00Z", "gsi1pk": f"MONTH#2027-0{n}"}
+        put(database, "orders", [{"pk": f"ORDER#{n}", "id": str(n), "twin": str(n), **days}])
+    text = adopt(database, "orders")
+    assert 'gsi1pk="MONTH#{due:month}"' in text
+    assert "# pk: twin fits as well as id\n" in text
+    assert "# gsi1pk: placed fits as well as due\n" in text
+    late = {"due": "2028-01-02T10:00:00Z", "placed": "2027-12-31T10:00:00Z", "gsi1pk": "MONTH#2027-12"}
+    put(database, "orders", [{"pk": "ORDER#8", "id": "8", "twin": "7", **late}])
+    assert 'gsi1pk="MONTH#{placed:month}"' in adopt(database, "orders")
+    assert "fits as well" not in adopt(database, "orders")
+
+
 def test_constant_index_keys_epoch_seconds_and_several_forms_of_one_key(database):
     create(database, "app", ["PK", "SK"], [gsi("GSI1", "GSI1PK", "GSI1SK")])
     for number in range(6):
