@@ -98,7 +98,7 @@ def test_no_more_runs_at_once_than_allowed_and_one_user_has_never_all_places(db,
 
 
 def test_first_runs_of_several_users_that_hang_leave_places_at_their_host_to_others(db, clock):
-    add_checks_of_users(db, 2, each=12)
+    add_checks_of_users(db, 3, each=12)
     most, here = [], []
 
     async def hang():
@@ -108,11 +108,11 @@ def test_first_runs_of_several_users_that_hang_leave_places_at_their_host_to_oth
         here.pop()
 
     asyncio.run(make_worker(db, clock, Target("d", hang)).run_due())
-    assert max(most) == 12, "of sixteen"
+    assert max(most) == 14, "of sixteen"
     known = db.check("c0-0").run()
     worker = make_worker(db, clock, Target("u"))
     names = [limit.name for limit in worker._list_limits(known, slow=False)]
-    assert not any(name[0] == "slow at a host" for name in names), "it has answered quickly"
+    assert not any("slow" in name[0] or "first" in name[0] for name in names), "it has answered quickly"
 
 
 def test_a_run_that_fails_unforeseen_harms_no_other_and_comes_again(db, clock, caplog):

@@ -43,6 +43,9 @@ WAIT_S = 15.0  # for a permit; far below the lease
 POSTPONED_MS = 2_000
 SLOW_POSTPONED_MS = 15_000
 FAILURES_SHOWN_MS = 600_000
+SLOW_AT_A_HOST = 12
+FIRST_AT_A_HOST_OF_A_USER = 6  # runs of checks that have no result yet
+SLOW_OR_FIRST_AT_A_HOST = 14  # the others are for checks that have answered quickly
 PAGE_SIZE = 100  # read at a time by `maintain`
 ADOPTED_EACH_TIME = 10_000  # checks up to which `adopt` reads all of them each time
 
@@ -212,9 +215,13 @@ class Worker:
         """Return the limits of a run: those of its host, so that no user and no slow checks take it from others."""
         host, userid = find_host(check.url), check.userid
         limits = [PermitLimit(("host of a user", host, userid), AT_A_HOST_OF_A_USER)]
-        if slow or not check.last_result:  # a first run may hang: those of several users must leave some
-            limits.append(PermitLimit(("slow at a host", host), AT_A_HOST_OF_A_USER))
+        is_first = not check.last_result
+        if slow or is_first:
+            limits.append(PermitLimit(("slow or first at a host", host), SLOW_OR_FIRST_AT_A_HOST))
+        if is_first:  # it may hang: those of one user leave some to the first runs of others
+            limits.append(PermitLimit(("first of a user at a host", host, userid), FIRST_AT_A_HOST_OF_A_USER))
         if slow:
+            limits.append(PermitLimit(("slow at a host", host), SLOW_AT_A_HOST))
             limits.append(PermitLimit(("slow of a user", userid), self.settings.slow_of_a_user))
             limits.append(PermitLimit("slow", self.settings.slow))
         return [*limits, PermitLimit(("host", host), AT_A_HOST)]
