@@ -266,6 +266,7 @@ def find_status(url):
         with urllib.request.urlopen(url, timeout=SOON) as response:
             return response.status
     except urllib.error.HTTPError as refused:
+        refused.close()
         return refused.code
     except (urllib.error.URLError, ConnectionError):
         return None

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -82,7 +83,8 @@ def test_the_example_of_the_documentation_works(tmp_path, monkeypatch):
     exec(example, names)
     described = [asyncio.run(names["describe_page"](page, "ann")) for page in (b"<a href=/>", b"")]
     names["sandbox"].close()
-    assert described == ["1 links", "unknown: ZeroDivisionError: integer division or modulo by zero"]
+    assert described[0] == "1 links"
+    assert re.fullmatch("unknown: ZeroDivisionError: .*by zero", described[1])
 
 
 # ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -221,8 +221,9 @@ def test_the_url_serves_the_database_of_the_test(pytester):
         hashrange_clock.set(4_000_000_000)
         assert post(hashrange_url, "CreateTable", **TABLE)["TableDescription"]["CreationDateTime"] == 4_000_000_000
         hashrange_faults.throttle("ListTables", times=1)
-        with pytest.raises(urllib.error.HTTPError):
+        with pytest.raises(urllib.error.HTTPError) as refused:
             post(hashrange_url, "ListTables")
+        refused.value.close()
 """,
     )
     outcome.assert_outcomes(passed=3)

@@ -120,7 +120,7 @@ def test_the_periods_of_a_time():
     assert write("month", date(2027, 3, 1)) == "2027-03"
 
 
-@given(st.text())
+@given(st.text().filter(lambda text: "\N{LATIN SMALL LETTER DOTLESS I}" not in text))  # its capital letter is I
 def test_folding_twice_changes_nothing_and_case_is_no_difference(text):
     assert fold(fold(text)) == fold(text)
     assert fold(text.swapcase().casefold()) == fold(text.casefold())
