@@ -136,6 +136,15 @@ def test_with_very_many_checks_not_all_are_read_each_time(db, clock, monkeypatch
     assert isinstance(db.check("seeded").required().run(), Scheduled)
 
 
+class Hanging(Target):
+    """A target whose pages with `hang` in their URL never answer."""
+
+    async def probe(self, url, attributes, tenant):
+        if "hang" in url:
+            await asyncio.Event().wait()
+        return await super().probe(url, attributes, tenant)
+
+
 KNOWN_AS_SLOW = {"last_result": {"status": "DOWN", "cause": "TIMEOUT"}}
 
 
@@ -148,12 +157,6 @@ def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock, owner,
     sign_up(db, "u2")
     db.batch([make_check(f"hang{n}", userid=owner, url="https://hang.example", **before) for n in range(hanging)]).run()
     db.batch([make_check(f"c{n}") for n in range(30)]).run()
-
-    class Hanging(Target):
-        async def probe(self, url, attributes, tenant):
-            if "hang" in url:
-                await asyncio.Event().wait()
-            return await super().probe(url, attributes, tenant)
 
     async def work():
         worker = make_worker(db, clock, Hanging("u"), WorkerSettings(at_once=4, grace=0.01))
@@ -184,12 +187,6 @@ def test_checks_of_others_that_hang_at_a_host_delay_no_check_of_it(db, clock, be
     for user, count in mean.items():
         url = "https://shop.example:81/hang"
         db.batch([make_check(f"hang-{user}-{n}", userid=user, url=url, **before) for n in range(count)]).run()
-
-    class Hanging(Target):
-        async def probe(self, url, attributes, tenant):
-            if "hang" in url:
-                await asyncio.Event().wait()
-            return await super().probe(url, attributes, tenant)
 
     async def work():
         worker = make_worker(db, clock, Hanging("u"), WorkerSettings(at_once=100, grace=0.01))
