@@ -17,8 +17,8 @@ from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import SiteTools
 from hashrange_systems.aura.service.watches import Watches
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.webhook_sender import Webhook
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.webhook_sender import Webhook
 from systems.tests.aura.shop_server import LOOPBACK_POLICY, loopback_fetcher
 
 OWNER = "w1"

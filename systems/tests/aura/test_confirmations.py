@@ -10,8 +10,8 @@ import pytest
 
 from hashrange import ManualClock
 from hashrange_systems.aura.work_schema import NewChange
+from hashrange_systems.shared.channels.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
 from hashrange_systems.shared.errors import ResourceMissing, TokenInvalid
-from hashrange_systems.shared.notifications.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent
 
 ADDRESS = "ann@example.com"
 CHANGE = NewChange(

@@ -26,12 +26,12 @@ from hashrange_systems.checks.service.page_evaluation import PageEvaluator, is_s
 from hashrange_systems.checks.service.probe_request import MAX_BYTES, find_host
 from hashrange_systems.checks.service.prober import Prober
 from hashrange_systems.checks.service.users import Users
+from hashrange_systems.shared.channels.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent, hash_target
 from hashrange_systems.shared.errors import TooManyRequests
 from hashrange_systems.shared.fetching.content_encoding import EncodedBody
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.notifications.message_budget import BY_A_USER, TO_AN_ADDRESS, DayBudgetSpent, hash_target
 from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.check_items import NOON, sign_up
 from systems.tests.checks.run_scenario import (

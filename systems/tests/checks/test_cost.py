@@ -29,7 +29,7 @@ from hashrange_systems.checks.service.manual_run_limit import ManualRunLimit
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.worker import Worker
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from systems.tests.access_cost import CapacityMeter, describe_plan, read_rows
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"

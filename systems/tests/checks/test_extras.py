@@ -30,7 +30,7 @@ def test_the_system_starts_without_the_extras():
             "A report as PDF needs a library that is not installed: pip install 'hashrange-systems[pdf]'",
         ),
         (
-            "from hashrange_systems.shared.notifications.apprise_sender import Apprise\nApprise().open('slack://a/b/c')",
+            "from hashrange_systems.shared.channels.apprise_sender import Apprise\nApprise().open('slack://a/b/c')",
             "DeliveryRefused: Apprise is not installed: pip install 'hashrange-systems[apprise]'",
         ),
     ],

@@ -11,9 +11,9 @@ import hashrange
 from hashrange import ManualClock, ProvisionedThroughputExceededException
 from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
 from hashrange_systems.checks.service.alert_outbox import make_key
-from hashrange_systems.shared.notifications import outbox as module
-from hashrange_systems.shared.notifications.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused
+from hashrange_systems.shared.channels import outbox as module
+from hashrange_systems.shared.channels.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import (
     RecordingSender,

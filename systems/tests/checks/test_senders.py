@@ -12,25 +12,25 @@ import trustme
 from aiosmtpd.smtp import SMTP, AuthResult
 
 from hashrange import ManualClock
-from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.notifications.apprise_sender import (
+from hashrange_systems.shared.channels.apprise_sender import (
     SELF_HOSTED,
     VENDORS,
     Apprise,
     check_url,
     load_services,
 )
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.email_sender import (
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.email_sender import (
     Email,
     MailServer,
     MailServerInvalid,
     build_email,
     read_server,
 )
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Notification
-from hashrange_systems.shared.notifications.webhook_sender import Webhook
-from hashrange_systems.shared.notifications.webhook_signature import sign, verify
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Notification
+from hashrange_systems.shared.channels.webhook_sender import Webhook
+from hashrange_systems.shared.channels.webhook_signature import sign, verify
+from hashrange_systems.shared.fetching.fetcher import Fetcher
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import KEY, NOTIFICATION, make_alert, make_channel, make_outbox, send_all
 from systems.tests.shared.fetching.target import LOOPBACK, serving

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.service.channels import MAX_CHANNELS, Channels
 from hashrange_systems.checks.web.account_page import CHANNEL_TYPES
+from hashrange_systems.shared.channels.apprise_sender import Apprise
+from hashrange_systems.shared.channels.sender import DeliveryRefused
 from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing, TokenInvalid, TooSoon
-from hashrange_systems.shared.notifications.apprise_sender import Apprise
-from hashrange_systems.shared.notifications.sender import DeliveryRefused
 from hashrange_systems.shared.signed_token import TokenSigner
 from systems.tests.checks.check_items import NOON, get_plain
 from systems.tests.checks.services import SECRET, ServiceSet, do

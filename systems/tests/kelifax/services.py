@@ -21,9 +21,9 @@ from hashrange_systems.kelifax.service.reviews import Reviews
 from hashrange_systems.kelifax.service.submissions import Submissions
 from hashrange_systems.kelifax.service.suggestions import Suggestions
 from hashrange_systems.kelifax.service.view_counts import ViewCounts
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.signed_token import TokenSigner
 
 SECRET = b"a secret of thirty-two bytes ..."

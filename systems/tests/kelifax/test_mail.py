@@ -10,7 +10,7 @@ from dataclasses import replace
 from aiosmtpd.smtp import SMTP
 
 from hashrange_systems.kelifax.service.mails import SHARDS
-from hashrange_systems.shared.notifications.email_sender import Email, MailServer
+from hashrange_systems.shared.channels.email_sender import Email, MailServer
 from systems.tests.kelifax.services import make_form
 
 

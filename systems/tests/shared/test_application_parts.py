@@ -1,11 +1,11 @@
 """What every system builds its application from: own origins, secrets and keys, senders."""
 
 from hashrange import ManualClock
+from hashrange_systems.shared.channels.channel_senders import make_senders
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.email_sender import Email, MailServer
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import list_own_origins
-from hashrange_systems.shared.notifications.channel_senders import make_senders
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.email_sender import Email, MailServer
 from hashrange_systems.shared.secret_file import find_keys, find_secret
 
 

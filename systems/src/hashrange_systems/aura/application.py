@@ -30,12 +30,12 @@ from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import Work, WorkerPresence
 from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
+from hashrange_systems.shared.channels.channel_senders import make_senders
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import Resolver
-from hashrange_systems.shared.notifications.channel_senders import make_senders
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret

@@ -22,8 +22,8 @@ from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.watches import Watches
 from hashrange_systems.aura.work_schema import Work
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.sender import Sender
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.sender import Sender
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.web.session import SessionCookies
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from hashrange_systems.shared.channels.email_sender import MailServer
 from hashrange_systems.shared.fetching.policy import Exemption
-from hashrange_systems.shared.notifications.email_sender import MailServer
 from hashrange_systems.shared.settings import (
     InvalidSetting,
     Variable,

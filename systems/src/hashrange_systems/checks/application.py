@@ -28,13 +28,13 @@ from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.worker import Worker, WorkerSettings
+from hashrange_systems.shared.channels.apprise_sender import Apprise
+from hashrange_systems.shared.channels.channel_senders import make_senders
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.sender import Sender
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.notifications.apprise_sender import Apprise
-from hashrange_systems.shared.notifications.channel_senders import make_senders
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.sender import Sender
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret

@@ -19,8 +19,8 @@ from hashrange_systems.checks.service.sessions import Sessions
 from hashrange_systems.checks.service.status_pages import Pages
 from hashrange_systems.checks.service.two_factor import SecondFactors
 from hashrange_systems.checks.service.users import Users
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.sender import Sender
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.sender import Sender
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.web.session import SessionCookies

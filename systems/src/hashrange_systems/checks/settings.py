@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hashrange_systems.checks.service.check_type import RDAP
 from hashrange_systems.checks.service.ebay_search import EbayAccess
-from hashrange_systems.shared.notifications.email_sender import MailServer
+from hashrange_systems.shared.channels.email_sender import MailServer
 from hashrange_systems.shared.settings import (
     InvalidSetting,
     Variable,

@@ -36,12 +36,12 @@ from hashrange_systems.kelifax.service.view_counts import ViewCounts
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.settings import Settings
 from hashrange_systems.kelifax.worker import Worker
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.email_sender import Email
+from hashrange_systems.shared.channels.sender import Sender
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.email_sender import Email
-from hashrange_systems.shared.notifications.sender import Sender
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_secret

@@ -26,7 +26,7 @@ from hashrange_systems.kelifax.service.reviews import Reviews
 from hashrange_systems.kelifax.service.submissions import Submissions
 from hashrange_systems.kelifax.service.suggestions import Suggestions
 from hashrange_systems.kelifax.service.view_counts import ViewCounts
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.signed_token import TokenSigner
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hashrange_systems.shared.channels.email_sender import MailServer
 from hashrange_systems.shared.fetching.policy import Exemption
-from hashrange_systems.shared.notifications.email_sender import MailServer
 from hashrange_systems.shared.proof_of_work import DEFAULT_COST
 from hashrange_systems.shared.settings import (
     Variable,

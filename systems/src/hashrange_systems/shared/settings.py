@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hashrange import HashrangeError
+from hashrange_systems.shared.channels.email_sender import MailServer, MailServerInvalid, read_server
+from hashrange_systems.shared.channels.sender import DeliveryRefused
 from hashrange_systems.shared.fetching.errors import PolicyInvalid
 from hashrange_systems.shared.fetching.policy import Exemption, parse_exemptions
-from hashrange_systems.shared.notifications.email_sender import MailServer, MailServerInvalid, read_server
-from hashrange_systems.shared.notifications.sender import DeliveryRefused
 
 MIN_SECRET_LENGTH = 16
 

@@ -15,7 +15,7 @@ from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.app import make_app
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.presence import Presence
 from systems.tests.checks.services import ServiceSet, do
 

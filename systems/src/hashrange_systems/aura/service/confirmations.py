@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from hashrange import Conflict
 from hashrange_systems.aura.work_schema import Channel, WaitingMessage, Work
+from hashrange_systems.shared.channels.message_budget import MessageBudgets
 from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import TokenInvalid
 from hashrange_systems.shared.identifier import MakeId, make_id
-from hashrange_systems.shared.notifications.message_budget import MessageBudgets
 from hashrange_systems.shared.signed_token import TokenSigner
 
 if TYPE_CHECKING:

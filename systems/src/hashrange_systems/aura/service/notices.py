@@ -14,9 +14,9 @@ from hashrange import Taken
 from hashrange_systems.aura.model.price_format import format_price
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.work_schema import Change, Channel, Message, WaitingMessage, Work
+from hashrange_systems.shared.channels.outbox import Outbox
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Notification, Sender
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.notifications.outbox import Outbox
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Notification, Sender
 
 if TYPE_CHECKING:
     from hashrange import Clock

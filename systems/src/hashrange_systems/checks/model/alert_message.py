@@ -22,7 +22,7 @@ from hashrange_systems.checks.model.outcome import (
     write_outcome,
 )
 from hashrange_systems.checks.model.outcome_text import format_incident_duration, format_price
-from hashrange_systems.shared.notifications.sender import Notification, Severity
+from hashrange_systems.shared.channels.sender import Notification, Severity
 from hashrange_systems.shared.text import clean, format_duration, format_iso_time, format_time
 
 MAX_NAME_LENGTH = 120

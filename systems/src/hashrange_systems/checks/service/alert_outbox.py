@@ -9,8 +9,8 @@ from datetime import datetime
 
 from hashrange_systems.checks.model.alert_message import read_alert_context, render_notification
 from hashrange_systems.checks.schema import Alert, Checks, Outgoing, Waiting
-from hashrange_systems.shared.notifications.outbox import Outbox
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Sender
+from hashrange_systems.shared.channels.outbox import Outbox
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Sender
 
 
 @dataclass(frozen=True, kw_only=True)

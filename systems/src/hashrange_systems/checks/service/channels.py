@@ -15,6 +15,8 @@ from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.schema import Channel, Checks
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.checks.service.ownership import find_active_user, find_user
+from hashrange_systems.shared.channels.message_budget import MessageBudgets
+from hashrange_systems.shared.channels.sender import DeliveryFailed
 from hashrange_systems.shared.email_address import fold_email, validate_email
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import (
@@ -27,8 +29,6 @@ from hashrange_systems.shared.errors import (
     TooSoon,
 )
 from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id, make_webhook_secret
-from hashrange_systems.shared.notifications.message_budget import MessageBudgets
-from hashrange_systems.shared.notifications.sender import DeliveryFailed
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.user_url import validate_url
 from hashrange_systems.shared.validation import parse_choice

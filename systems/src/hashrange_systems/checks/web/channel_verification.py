@@ -9,7 +9,7 @@ from urllib.parse import quote
 from hashrange_systems.checks.model.alert_message import render_verification
 from hashrange_systems.checks.service.channels import NewChannel
 from hashrange_systems.checks.services import Services
-from hashrange_systems.shared.notifications.sender import DeliveryFailed
+from hashrange_systems.shared.channels.sender import DeliveryFailed
 
 log = logging.getLogger(__name__)
 

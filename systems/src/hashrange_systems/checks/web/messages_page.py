@@ -13,9 +13,9 @@ from starlette.responses import Response
 from hashrange_systems.checks.model.alert_message import read_alert_context, render_notification
 from hashrange_systems.checks.schema import Alert, Channel, Sent, Undeliverable
 from hashrange_systems.checks.web.dependencies import Deps, SignedIn
+from hashrange_systems.shared.channels.demo_mailbox import Mail
+from hashrange_systems.shared.channels.sender import Notification
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.notifications.demo_mailbox import Mail
-from hashrange_systems.shared.notifications.sender import Notification
 
 MAX_SHOWN = 50
 

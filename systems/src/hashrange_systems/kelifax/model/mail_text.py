@@ -12,8 +12,8 @@ from typing import Any
 
 from markupsafe import escape
 
+from hashrange_systems.shared.channels.sender import Notification
 from hashrange_systems.shared.epoch import DAY_MS
-from hashrange_systems.shared.notifications.sender import Notification
 from hashrange_systems.shared.text import clean
 
 CONFIRM_WITHIN = timedelta(hours=48)  # of an address; then what waits for it is deleted

@@ -17,9 +17,9 @@ from hashrange_systems.kelifax.model.mail_text import TOPICS, render_mail
 from hashrange_systems.kelifax.model.slug import encode_slug
 from hashrange_systems.kelifax.record_item import OutgoingMail, WaitingMail
 from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.shared.channels.outbox import Outbox
+from hashrange_systems.shared.channels.sender import DeliveryFailed, Sender
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.notifications.outbox import Outbox
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, Sender
 from hashrange_systems.shared.signed_token import TokenSigner
 
 SHARDS = 4

@@ -11,9 +11,9 @@ from datetime import timedelta
 
 from hashrange import Clock, Conflict
 from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.shared.channels.message_budget import hash_target
 from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import TooManyRequests
-from hashrange_systems.shared.notifications.message_budget import hash_target
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ import aiosmtplib
 import idna
 
 from hashrange import Clock, HashrangeError
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
 from hashrange_systems.shared.email_address import explain_email
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
 from hashrange_systems.shared.text import clean, shorten
 
 TIMEOUT_S = 20.0

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import orjson
 
 from hashrange import Clock
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
+from hashrange_systems.shared.channels.webhook_signature import DELIVERY, SIGNATURE, TIMESTAMP, sign
 from hashrange_systems.shared.fetching.errors import FetchError, RequestRefused
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.http_message import Request, Response
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
-from hashrange_systems.shared.notifications.webhook_signature import DELIVERY, SIGNATURE, TIMESTAMP, sign
 
 TIMEOUT_S = 15.0
 MAX_BYTES = 16_384  # of a response that is not used

@@ -19,8 +19,8 @@ from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from hashrange import Clock, Conflict
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused
 from hashrange_systems.shared.retry import Sleep, retry_transient
 from hashrange_systems.shared.text import shorten
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from hashrange import Clock
-from hashrange_systems.shared.notifications.sender import Destination, Notification
+from hashrange_systems.shared.channels.sender import Destination, Notification
 
 MAX_MAILS = 200
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hashrange import Clock
+from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.email_sender import Email, MailServer
+from hashrange_systems.shared.channels.sender import Sender
+from hashrange_systems.shared.channels.webhook_sender import Webhook
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.notifications.demo_mailbox import Mailbox
-from hashrange_systems.shared.notifications.email_sender import Email, MailServer
-from hashrange_systems.shared.notifications.sender import Sender
-from hashrange_systems.shared.notifications.webhook_sender import Webhook
 
 
 def make_senders(fetcher: Fetcher, clock: Clock, mail: MailServer | None, mailbox: Mailbox | None) -> dict[str, Sender]:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from hashrange_systems.shared.notifications.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
+from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Destination, Notification
 from hashrange_systems.shared.user_url import MAX_URL_LENGTH
 
 if TYPE_CHECKING:
