@@ -17,6 +17,7 @@ from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import SiteTools
 from hashrange_systems.aura.service.watches import Watches
+from hashrange_systems.shared.channels.channel_type import TargetRules
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.channels.webhook_sender import Webhook
 from systems.tests.aura.shop_server import LOOPBACK_POLICY, loopback_fetcher
@@ -34,7 +35,7 @@ class AuraServices:
         intervals = Intervals(crawl=timedelta(days=2), scrape=timedelta(days=2))
         self.registry = Registry(db, work, clock)
         self.products = Products(db, work, clock, self.registry)
-        self.members = Members(work, clock, policy=LOOPBACK_POLICY)
+        self.members = Members(work, clock, TargetRules(policy=LOOPBACK_POLICY))
         self.notices = Notices(work, clock)
         self.watches = Watches(work, clock, self.products, self.notices)
         self.confirmations = Confirmations(work, clock, "https://aura.example")

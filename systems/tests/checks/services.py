@@ -11,6 +11,7 @@ from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.status_pages import Pages
 from hashrange_systems.checks.service.users import Users
+from hashrange_systems.shared.channels.channel_type import TargetRules
 from hashrange_systems.shared.errors import ApplicationError
 from systems.tests.checks.check_items import NOON, due
 from systems.tests.checks.run_scenario import Target, make_runs
@@ -29,7 +30,7 @@ class ServiceSet:
         self.target = Target()
         self.users = Users(self.db, clock)
         self.keys = Keys(self.db, clock)
-        self.channels = Channels(self.db, clock, own_origins=OWN)
+        self.channels = Channels(self.db, clock, TargetRules(own_origins=OWN))
         self.pages = Pages(self.db, clock)
         self.checks = CheckService(self.db, clock, make_runs(self.db, clock, self.target), own_origins=OWN)
 

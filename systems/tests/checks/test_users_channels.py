@@ -1,18 +1,15 @@
 """Channels: nothing is sent to an address that did not answer."""
 
-import asyncio
 import threading
-from typing import get_args
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.service.channels import MAX_CHANNELS, Channels
-from hashrange_systems.checks.web.account_page import CHANNEL_TYPES
-from hashrange_systems.shared.channels.apprise_sender import Apprise
-from hashrange_systems.shared.channels.sender import DeliveryRefused
+from hashrange_systems.checks.web.account_page import CHANNEL_OPTIONS
+from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES, EMAIL
 from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing, TokenInvalid, TooSoon
 from hashrange_systems.shared.signed_token import TokenSigner
 from systems.tests.checks.check_items import NOON, get_plain
@@ -130,34 +127,27 @@ def test_a_webhook_gets_a_secret_that_is_stored_sealed(services, database):
 
 
 def test_an_apprise_url_is_a_password_and_only_some_can_be_used(services, database):
-    async def allow(url):
-        if not url.startswith("tgram://"):
-            raise DeliveryRefused("not that service")
-
     userid = services.sign_up().user.userid
-    channels = Channels(services.db, services.clock, try_service=allow)
-    made = do(channels.add(userid, "APPRISE", "tgram://bottoken/chat")).channel
-    assert (made.target, made.secret) == ("tgram://…", "tgram://bottoken/chat")
-    assert "bottoken" not in str(get_plain(database, "USER", userid, f"CHANNEL#{made.channel_id}"))
-    with pytest.raises(InvalidInput, match="not that service"):
-        do(channels.add(userid, "APPRISE", "json://169.254.169.254/"))
-    with pytest.raises(InvalidInput):
-        do(services.channels.add(userid, "APPRISE", "tgram://bottoken/chat"))
+    url = "tgram://123456789:abcdefghijklmnopqrstuvwxyz123456789/-100"
+    made = do(services.channels.add(userid, "APPRISE", url)).channel
+    assert (made.target, made.secret) == ("tgram://…", url)
+    assert "123456789" not in str(get_plain(database, "USER", userid, f"CHANNEL#{made.channel_id}"))
+    for other in ("json://169.254.169.254/", "slack://", "file:///etc/passwd"):
+        with pytest.raises(InvalidInput, match="target cannot be used"):
+            do(services.channels.add(userid, "APPRISE", other))
 
 
-def test_the_url_of_a_user_is_tried_off_the_event_loop():
+def test_the_target_of_a_user_is_parsed_off_the_event_loop(services):
     """Apprise is imported then, which takes a second."""
     threads = []
 
-    class Watched(Apprise):
-        def open(self, url):
-            threads.append(threading.current_thread())
-            return super().open(url)
+    def parse(text, rules):
+        threads.append(threading.current_thread())
+        return EMAIL.parse(text, rules)
 
-    services = Watched()
-    with pytest.raises(DeliveryRefused):
-        asyncio.run(services.try_open("slack://"))
-    services.close()
+    userid = services.sign_up().user.userid
+    channels = Channels(services.db, services.clock, types={"EMAIL": replace(EMAIL, parse=parse)})
+    do(channels.add(userid, "EMAIL", "b@example.com"))
     assert threading.main_thread() not in threads
     assert len(threads) == 1
 
@@ -190,4 +180,4 @@ def test_there_are_not_too_many_channels(services):
 
 
 def test_the_form_offers_every_type_of_channel():
-    assert tuple(channel_type for channel_type, _ in CHANNEL_TYPES) == get_args(ChannelType)
+    assert [name for name, _ in CHANNEL_OPTIONS] == list(CHANNEL_TYPES) == ["EMAIL", "WEBHOOK", "APPRISE"]

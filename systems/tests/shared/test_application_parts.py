@@ -1,9 +1,10 @@
 """What every system builds its application from: own origins, secrets and keys, senders."""
 
 from hashrange import ManualClock
-from hashrange_systems.shared.channels.channel_senders import make_senders
+from hashrange_systems.shared.channels.channel_type import SenderParts
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.channels.email_sender import Email, MailServer
+from hashrange_systems.shared.channels.type_registry import close_senders, make_senders
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import list_own_origins
 from hashrange_systems.shared.secret_file import find_keys, find_secret
@@ -41,6 +42,12 @@ def test_there_is_a_sender_of_emails_only_with_a_mail_server_or_a_mailbox():
     clock = ManualClock(0)
     fetcher, mailbox = Fetcher(), Mailbox(clock)
     server = MailServer(host="mail.example.com", port=25, security="plain", sender="a@example.com")
-    assert set(make_senders(fetcher, clock, None, None)) == {"WEBHOOK"}
-    assert isinstance(make_senders(fetcher, clock, server, None)["EMAIL"], Email)
-    assert make_senders(fetcher, clock, server, mailbox)["EMAIL"] is mailbox
+
+    def make(**more):
+        senders = make_senders(SenderParts(fetcher=fetcher, clock=clock, **more))
+        close_senders(senders)
+        return senders
+
+    assert set(make()) == {"WEBHOOK", "APPRISE"}
+    assert isinstance(make(mail=server)["EMAIL"], Email)
+    assert make(mail=server, mailbox=mailbox)["EMAIL"] is mailbox

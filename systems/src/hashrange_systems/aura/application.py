@@ -30,8 +30,9 @@ from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import Work, WorkerPresence
 from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
-from hashrange_systems.shared.channels.channel_senders import make_senders
+from hashrange_systems.shared.channels.channel_type import SenderParts, TargetRules
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.channels.type_registry import close_senders, make_senders
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
@@ -70,7 +71,8 @@ class Application:
     sandbox: Sandbox
 
     def close(self) -> None:
-        """Release its processes."""
+        """Release its threads and processes."""
+        close_senders(self.services.senders)
         self.sandbox.close()
 
 
@@ -97,7 +99,9 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
     watches = Watches(work, clock, products, notices)
     crawls, scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
     mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
-    senders = make_senders(fetcher, clock, settings.mail, mailbox)
+    senders = make_senders(
+        SenderParts(fetcher=fetcher, clock=clock, mail=settings.mail, mailbox=mailbox, description="hashrange aura")
+    )
     confirmations = Confirmations(work, clock, deployment.base_url)
     damaged = DamagedShops(db, clock)
     crawler = Crawler(db, work, clock, crawls, tools, limits)
@@ -110,7 +114,7 @@ def build_application(tables: Tables, clock: Clock, settings: Settings, deployme
         registry=registry,
         products=products,
         changes=Changes(work, clock),
-        members=Members(work, clock, own_origins=deployment.own_origins, policy=make_policy(settings, deployment)),
+        members=Members(work, clock, TargetRules(own_origins=deployment.own_origins, policy=policy)),
         watches=watches,
         notices=notices,
         confirmations=confirmations,

@@ -34,6 +34,7 @@ from hashrange import (
 )
 from hashrange_systems.aura.model.page_type import ProductState
 from hashrange_systems.aura.schema import Currency
+from hashrange_systems.shared.channels.channel_type import Shown
 from hashrange_systems.shared.presence import PresenceFields
 
 work = Table("${AURA_WORK_TABLE:-aura-historia-work}", "pk", "sk", ttl="expires_at", indexes=[
@@ -44,7 +45,6 @@ work = Table("${AURA_WORK_TABLE:-aura-historia-work}", "pk", "sk", ttl="expires_
 checkpoints = Table("${AURA_CHECKPOINT_TABLE:-aura-historia-checkpoints}", "consumer", "shard")
 
 Text = Annotated[str, Field(max_length=2000)]
-ChannelType = Literal["EMAIL", "WEBHOOK"]
 Subscription = Literal["WATCHED", "ALARMS", "EVERYTHING"]  # each with what the one before has
 ChangeKind = Literal[
     "NEW", "PRICE", "STATE", "REMOVED", "ESTIMATE", "LOT", "SALE_DATE", "HAMMER", "WITHDRAWN", "BROKEN", "MENDED",
@@ -252,8 +252,8 @@ class Channel(Item, table=work, pk="MEMBER#{member_id}", sk="CHANNEL#{channel_id
 
     member_id: Key[str]
     channel_id: Key[str]
-    channel_type: Annotated[ChannelType, Stored("kind")]
-    target: str
+    channel_type: Annotated[str, Stored("kind")]  # one of channels.types
+    target: Shown
     secret: Secret[str] | None = None
     subscription: Subscription = "WATCHED"
     created_at: datetime
@@ -261,8 +261,8 @@ class Channel(Item, table=work, pk="MEMBER#{member_id}", sk="CHANNEL#{channel_id
 
     @property
     def is_usable(self) -> bool:
-        """Whether messages may be sent there: an e-mail address only after it was confirmed."""
-        return self.channel_type != "EMAIL" or self.confirmed_at is not None
+        """Whether messages may be sent there: only after it was confirmed, save webhooks."""
+        return self.channel_type == "WEBHOOK" or self.confirmed_at is not None
 
     @property
     def userid(self) -> str:

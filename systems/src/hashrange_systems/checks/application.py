@@ -28,10 +28,9 @@ from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.worker import Worker, WorkerSettings
-from hashrange_systems.shared.channels.apprise_sender import Apprise
-from hashrange_systems.shared.channels.channel_senders import make_senders
+from hashrange_systems.shared.channels.channel_type import SenderParts, TargetRules
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.channels.sender import Sender
+from hashrange_systems.shared.channels.type_registry import close_senders, make_senders
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
@@ -53,7 +52,6 @@ class Application:
 
     services: Services
     worker: Worker
-    apprise: Apprise
     outbound: OutboundPolicy
     sandbox: Sandbox
 
@@ -70,7 +68,7 @@ class Application:
 
     def close(self) -> None:
         """Release its threads and processes."""
-        self.apprise.close()
+        close_senders(self.services.senders)
         self.sandbox.close()
 
 
@@ -94,9 +92,16 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
     ebay, evaluator = find_ebay(settings, deployment.site), PageEvaluator(sandbox)
     runs = Runs(db, clock, Prober(fetcher, clock, ebay, rdap=settings.rdap, evaluator=evaluator))
     history = History(db, clock)
-    apprise = Apprise(settings.apprise_hosts, description="hashrange checks")
     mailbox = Mailbox(clock) if deployment.site else None
-    senders: dict[str, Sender] = {**make_senders(fetcher, clock, settings.mail, mailbox), "APPRISE": apprise}
+    parts = SenderParts(
+        fetcher=fetcher,
+        clock=clock,
+        mail=settings.mail,
+        mailbox=mailbox,
+        apprise_hosts=settings.apprise_hosts,
+        description="hashrange checks",
+    )
+    senders = make_senders(parts)
     outbox = AlertOutbox(db=db, clock=clock, senders=senders, find_page=lambda checkid: find_page(deployment, checkid))
     origins = deployment.own_origins
     worker = Worker(runs, history, outbox, db, clock, WorkerSettings(at_once=max(1, settings.at_once)))
@@ -114,7 +119,7 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
         clock=clock,
         users=Users(db, clock),
         keys=Keys(db, clock),
-        channels=Channels(db, clock, own_origins=origins, try_service=apprise.try_open),
+        channels=Channels(db, clock, TargetRules(own_origins=origins, apprise_hosts=settings.apprise_hosts)),
         pages=Pages(db, clock),
         checks=CheckService(db, clock, runs, own_origins=origins, manual_runs=ManualRunLimit(db, clock)),
         history=history,
@@ -125,7 +130,7 @@ def build_application(db: Checks, clock: Clock, settings: Settings, deployment: 
         admin_token=settings.admin_token,
     )
     outbound = OutboundPolicy(fetcher, policy, services.deployment, presence)
-    return Application(services=services, worker=worker, apprise=apprise, outbound=outbound, sandbox=sandbox)
+    return Application(services=services, worker=worker, outbound=outbound, sandbox=sandbox)
 
 
 def make_policy(settings: Settings, deployment: Deployment) -> Policy:

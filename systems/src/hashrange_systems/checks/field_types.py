@@ -6,7 +6,6 @@ from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 Tier = Literal["FREE", "PRO", "BUSINESS"]
-ChannelType = Literal["EMAIL", "WEBHOOK", "APPRISE"]
 Status = Literal["ACTIVE", "PAUSED", "FAILED"]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # SHA-256: what a key hashes to, never the key itself

@@ -38,8 +38,9 @@ from hashrange_systems.checks.deployment_schema import (
     MessageBudget,
     WorkerPresence,
 )
-from hashrange_systems.checks.field_types import Address, ChannelType, Digest, Record, Result, Short, Slug, Status, Tier
+from hashrange_systems.checks.field_types import Address, Digest, Record, Result, Short, Slug, Status, Tier
 from hashrange_systems.checks.table_definitions import checks, users
+from hashrange_systems.shared.channels.channel_type import Shown
 
 
 # ── USER ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -112,8 +113,8 @@ class Channel(Item, table=users, PK="{userid}", SK="CHANNEL#{channel_id}"):
 
     userid: Key[str]
     channel_id: Key[str]
-    channel_type: Annotated[ChannelType, Stored("kind")]
-    target: str
+    channel_type: Annotated[str, Stored("kind")]  # one of channels.types
+    target: Shown
     secret: Secret[str] | None = None  # signs a webhook, or is the secret part of an address
     created_at: datetime
     asked_at: datetime | None = None  # when the last verification link was sent

@@ -36,9 +36,10 @@ from hashrange_systems.kelifax.service.view_counts import ViewCounts
 from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.settings import Settings
 from hashrange_systems.kelifax.worker import Worker
+from hashrange_systems.shared.channels.channel_type import SenderParts
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.channels.email_sender import Email
 from hashrange_systems.shared.channels.sender import Sender
+from hashrange_systems.shared.channels.type_registry import EMAIL
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
@@ -125,13 +126,14 @@ def make_parts(
 ) -> Parts:
     """Create what several services need; in the demo mails stay in a mailbox."""
     signer = TokenSigner(db.session.secret, "kelifax")
-    sender: Sender | None = mailbox or (Email(settings.mail, clock) if settings.mail else None)
-    mailer, duplicates = Mailer(db, clock, enabled=sender is not None), Duplicates(db, clock)
     policy = Policy(
         exempt=settings.allow,
         own_ports=deployment.own_ports,
         own=deployment.own,
     )
+    fetcher = Fetcher(policy, user_agent="hashrange-kelifax")
+    sender = EMAIL.make_sender(SenderParts(fetcher=fetcher, clock=clock, mail=settings.mail, mailbox=mailbox))
+    mailer, duplicates = Mailer(db, clock, enabled=sender is not None), Duplicates(db, clock)
     return Parts(
         db=db,
         clock=clock,
@@ -142,7 +144,7 @@ def make_parts(
         proofs=Proofs(db, clock, signer.secret, settings.proof_cost),
         moderation=Moderation(db, clock, mailer, duplicates, logos.exists, logos.record_use),
         deletion=Deletion(db, clock),
-        fetcher=Fetcher(policy, user_agent="hashrange-kelifax"),
+        fetcher=fetcher,
         sender=sender,
     )
 

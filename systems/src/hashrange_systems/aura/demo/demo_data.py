@@ -21,6 +21,7 @@ from hashrange_systems.aura.model.page_url import canonicalise
 from hashrange_systems.aura.schema import Price, Shop
 from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.work_schema import Channel, DemoProgress, Member, MemberEmail, SavedSearch, Watch
+from hashrange_systems.shared.channels.channel_type import ParsedTarget
 from hashrange_systems.shared.epoch import to_ms, to_second
 
 MEMBER = "demo"
@@ -73,7 +74,7 @@ class Demo:
                 member_id=MEMBER,
                 channel_id="demo-mail",
                 channel_type="EMAIL",
-                target=EMAIL,
+                target=ParsedTarget.public(EMAIL).shown,
                 created_at=at,
                 confirmed_at=at,
             ),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, get_args
 
 from hashrange import Taken
@@ -12,7 +10,6 @@ from hashrange_systems.aura.errors import OperatorOnly
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.work_schema import (
     Channel,
-    ChannelType,
     EndedSession,
     Member,
     MemberEmail,
@@ -20,22 +17,18 @@ from hashrange_systems.aura.work_schema import (
     Subscription,
     Work,
 )
+from hashrange_systems.shared.channels.channel_type import TargetRules
+from hashrange_systems.shared.channels.type_registry import ChannelTypes, find_channel_types, parse_target
 from hashrange_systems.shared.email_address import fold_email, validate_email
 from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import (
     ApiKeyInvalid,
-    FieldError,
-    InvalidInput,
     LimitReached,
     ResourceMissing,
     StateConflict,
 )
-from hashrange_systems.shared.fetching.errors import FetchError
-from hashrange_systems.shared.fetching.http_url import Target, parse_url
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.identifier import MakeId, hash_key, make_id, make_key, make_webhook_secret
-from hashrange_systems.shared.loopback import LOOPBACK
-from hashrange_systems.shared.user_url import validate_url
+from hashrange_systems.shared.identifier import MakeId, hash_key, make_id, make_key
 from hashrange_systems.shared.validation import parse_choice
 from hashrange_systems.shared.web.session import LIFETIME_MS, Session
 
@@ -47,6 +40,7 @@ if TYPE_CHECKING:
 
 KEY_ID_LENGTH = 32  # of the hash of a key
 MAX_CHANNELS = 10
+PUBLIC_TARGETS = TargetRules(policy=Policy())
 MAX_KEYS = 20
 
 
@@ -64,8 +58,8 @@ class Members:
 
     work: Work
     clock: Clock
-    own_origins: Collection[str] = ()
-    policy: Policy = field(default_factory=Policy)
+    rules: TargetRules = PUBLIC_TARGETS
+    types: ChannelTypes = field(default_factory=find_channel_types)
     make_id: MakeId = make_id
 
     async def add(self, email: str, *, operator: bool = False) -> NewMember:
@@ -153,17 +147,18 @@ class Members:
     async def add_channel(
         self, member_id: str, channel_type: str, target: str, subscription: str = "WATCHED"
     ) -> Channel:
-        """Add a webhook, which gets a signing secret, or an e-mail address, which must be confirmed."""
+        """Add a channel; a webhook gets a signing secret, every other one must be confirmed."""
         await self.find(member_id)
         if len(await self.work.channels(member_id)) >= MAX_CHANNELS:
             raise LimitReached(f"A member has at most {MAX_CHANNELS} channels: remove one first.")
+        parsed = await parse_target(self.types, channel_type, target, self.rules)
         channel = Channel(
             member_id=member_id,
             channel_id=self.make_id(),
-            channel_type=parse_choice("channelType", channel_type, get_args(ChannelType)),
+            channel_type=channel_type,
             subscription=parse_choice("subscription", subscription, get_args(Subscription)),
-            target=self._read_target(channel_type, target),
-            secret=make_webhook_secret() if channel_type == "WEBHOOK" else None,
+            target=parsed.shown,
+            secret=parsed.secret,
             created_at=self._now(),
         )
         if not channel.is_usable:
@@ -186,17 +181,9 @@ class Members:
         """The confirmations of addresses."""
         return Confirmations(self.work, self.clock, make_id=self.make_id)
 
-    def _read_target(self, channel_type: str, target: str) -> str:
-        if channel_type == "EMAIL":
-            return validate_email(target)
-        url = validate_url(target, own_origins=self.own_origins)
-        try:
-            parsed = parse_url(url)
-            self.policy.check_port(parsed.port)
-            self.policy.check_addresses(parsed, find_addresses(parsed))
-        except FetchError as error:
-            raise InvalidInput([FieldError("target", str(error))]) from error
-        return url
+    def find_revealed(self, channel: Channel) -> str | None:
+        """Return the secret that the member who added a channel sees once; None if its type has none."""
+        return channel.secret if self.types[channel.channel_type].reveals_secret else None
 
     async def list_channels(self, member_id: str) -> list[Channel]:
         """Return the channels of a member."""
@@ -209,13 +196,6 @@ class Members:
 
     def _now(self) -> datetime:
         return from_ms(self.clock.millis())
-
-
-def find_addresses(target: Target) -> list[IPv4Address | IPv6Address]:
-    """Return the addresses that a URL names itself; those of other names are checked when a message is sent."""
-    if target.host == "localhost" or target.host.endswith(".localhost"):
-        return [IPv4Address(LOOPBACK)]
-    return [] if target.literal is None else [target.literal]
 
 
 def name_key(digest: str) -> str:

@@ -9,6 +9,7 @@ from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.work_schema import Subscription
+from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES
 from hashrange_systems.shared.errors import ApplicationError
 from hashrange_systems.shared.web.templating import redirect_to
 
@@ -44,7 +45,7 @@ async def render_account(
         error.status if error else 200,
         keys=[(name_key(key.digest), key) for key in await members.list_keys(visitor.user.member_id)],
         channels=await members.list_channels(visitor.user.member_id),
-        channel_types=sorted(deps.services.senders),
+        channel_types=[each for each in CHANNEL_TYPES.values() if each.name in deps.services.senders],
         subscriptions=SUBSCRIPTIONS,
         mails=mailbox.mails(visitor.user.member_id)[:10] if mailbox else None,
         new_key=new_key,
@@ -81,8 +82,8 @@ async def add_channel(request: Request, deps: Deps, sent: Posted) -> Response:
         )
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error=error)
-    if channel.secret:
-        return await render_account(request, deps, sent.visitor, secret=channel.secret)
+    if revealed := members.find_revealed(channel):
+        return await render_account(request, deps, sent.visitor, secret=revealed)
     return redirect_to(request, "/account", "channel-added" if channel.is_usable else "confirmation-sent")
 
 

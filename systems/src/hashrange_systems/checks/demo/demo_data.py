@@ -19,6 +19,7 @@ from hashrange_systems.checks.deployment_schema import DemoProgress
 from hashrange_systems.checks.model.tier import BUSINESS
 from hashrange_systems.checks.schema import Active, ActiveUser, Channel, Checks, EmailClaim, Failed, Paused, StatusPage
 from hashrange_systems.checks.types.ebay_price import EBAY_SITE
+from hashrange_systems.shared.channels.channel_type import ParsedTarget
 from hashrange_systems.shared.epoch import from_ms, to_ms
 
 USERID = "demo"
@@ -109,7 +110,7 @@ def make_channel(started_at: datetime) -> Channel:
         userid=USERID,
         channel_id=CHANNEL,
         channel_type="EMAIL",
-        target=EMAIL,
+        target=ParsedTarget.public(EMAIL).shown,
         created_at=started_at,
         verified_at=started_at,
     )

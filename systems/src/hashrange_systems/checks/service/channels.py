@@ -6,32 +6,28 @@ the token; it comes back to `verify`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from hashrange import Conflict, NotFound
-from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.schema import Channel, Checks
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.checks.service.ownership import find_active_user, find_user
+from hashrange_systems.shared.channels.channel_type import ANY_TARGET, ParsedTarget, TargetRules
 from hashrange_systems.shared.channels.message_budget import MessageBudgets
-from hashrange_systems.shared.channels.sender import DeliveryFailed
-from hashrange_systems.shared.email_address import fold_email, validate_email
+from hashrange_systems.shared.channels.type_registry import EMAIL, ChannelTypes, find_channel_types, parse_target
+from hashrange_systems.shared.email_address import fold_email
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import (
     AccountSuspended,
-    FieldError,
-    InvalidInput,
     LimitReached,
     ResourceMissing,
     TokenInvalid,
     TooSoon,
 )
-from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id, make_webhook_secret
+from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id
 from hashrange_systems.shared.signed_token import TokenSigner
-from hashrange_systems.shared.user_url import validate_url
-from hashrange_systems.shared.validation import parse_choice
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -41,7 +37,6 @@ MAX_CHANNELS = 20  # a run writes an alert for each channel and message in one t
 ASKED_EVERY_MS = 10 * 60_000
 TOKEN_LASTS_MS = 3 * DAY_MS
 VERIFICATION = "verify channel"
-TryService = Callable[[str], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +49,19 @@ class NewChannel:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """The channels of all users; `try_service` checks Apprise URLs, without it none is allowed."""
+    """The channels of all users; `rules` are those for their targets."""
 
     db: Checks
     clock: Clock
-    own_origins: Collection[str] = ()
-    try_service: TryService | None = None
+    rules: TargetRules = ANY_TARGET
+    types: ChannelTypes = field(default_factory=find_channel_types)
     make_id: MakeId = make_id
 
     async def add(self, userid: str, channel_type: str, target: str, secret: str | None = None) -> NewChannel:
         """Add an unverified channel. A webhook gets a secret, unless one is given."""
         user = await find_active_user(self.db, userid)
-        if channel_type == "APPRISE":
-            await self._try_apprise_url(target)
-        new = self.prepare(userid, channel_type, target, secret)
+        parsed = await parse_target(self.types, channel_type, target, replace(self.rules, secret=secret))
+        new = self.prepare(userid, channel_type, parsed)
         if len(await self.db.channels(userid).consistent()) >= MAX_CHANNELS:
             raise LimitReached(f"There may be {MAX_CHANNELS} channels: remove one first.")
         await MessageBudgets(self.db, self.clock).spend(userid, target)
@@ -122,48 +116,32 @@ class Channels:
         except Conflict:
             raise TokenInvalid("This link is for an address that has been removed.") from None
 
+    def find_revealed(self, channel: Channel) -> str | None:
+        """Return the secret that the user who added a channel sees once; None if its type has none."""
+        return channel.secret if self.types[channel.channel_type].reveals_secret else None
+
     async def remove(self, userid: str, channel_id: str) -> None:
         """Delete a channel; queued alerts for it are not sent."""
         await self.find(userid, channel_id)
         await self.db.delete_channel(userid, channel_id)
 
-    def prepare(self, userid: str, channel_type: str, target: str, secret: str | None = None) -> NewChannel:
-        """Return an unverified channel, not yet written; raise InvalidInput for an invalid target."""
-        known: ChannelType = parse_choice("channelType", channel_type, get_args(ChannelType))
-        shown, kept = self._validate_target(known, target, secret)
+    def prepare(self, userid: str, channel_type: str, parsed: ParsedTarget) -> NewChannel:
+        """Return an unverified channel, not yet written."""
         now = self.clock.millis()
-        channel = Channel.model_validate(
-            {
-                "userid": userid,
-                "channel_id": self.make_id(),
-                "channel_type": known,
-                "target": shown,
-                "secret": kept,
-                "created_at": from_ms(now),
-                "asked_at": to_second(now),
-            }
+        channel = Channel(
+            userid=userid,
+            channel_id=self.make_id(),
+            channel_type=channel_type,
+            target=parsed.shown,
+            secret=parsed.secret,
+            created_at=from_ms(now),
+            asked_at=to_second(now),
         )
         return NewChannel(channel, self._sign(channel))
 
-    def _validate_target(self, channel_type: ChannelType, target: str, secret: str | None) -> tuple[str, str | None]:
-        """Return the public and the secret part of a target."""
-        match channel_type:
-            case "EMAIL":
-                return validate_email(target, "target"), None
-            case "WEBHOOK":
-                return validate_url(target, self.own_origins, "target"), secret or make_webhook_secret()
-            case "APPRISE":
-                return f"{target.partition('://')[0]}://…", target  # an Apprise URL contains a password
-            case _:
-                assert_never(channel_type)
-
-    async def _try_apprise_url(self, url: str) -> None:
-        if self.try_service is None:
-            raise InvalidInput([FieldError("target", "must not be an Apprise URL: none can be used here")])
-        try:
-            await self.try_service(url)
-        except DeliveryFailed as refused:
-            raise InvalidInput([FieldError("target", f"cannot be used: {refused}")]) from None
+    def prepare_address(self, userid: str, address: str) -> NewChannel:
+        """Return an unverified e-mail channel, not yet written; raise InvalidInput."""
+        return self.prepare(userid, EMAIL.name, EMAIL.parse(address, self.rules))
 
     def _sign(self, channel: Channel) -> str:
         expires_at = self.clock.millis() + TOKEN_LASTS_MS
@@ -178,5 +156,5 @@ class Channels:
 def find_address(channels: Sequence[Channel], address: str) -> Channel | None:
     """Return the e-mail channel of an address, by its canonical form."""
     folded = fold_email(address)
-    mails = (channel for channel in channels if channel.channel_type == "EMAIL")
+    mails = (channel for channel in channels if channel.channel_type == EMAIL.name)
     return next((channel for channel in mails if fold_email(channel.target) == folded), None)

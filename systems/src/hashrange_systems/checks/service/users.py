@@ -85,7 +85,7 @@ class Users:
         user = self._make(address, chosen)
         keys = Keys(self.db, self.clock, self.make_id)
         key = keys.prepare(user.userid, FIRST_KEY)
-        mail = self._channels().prepare(user.userid, "EMAIL", address)
+        mail = self._channels().prepare_address(user.userid, address)
         writes: list[Write[Any]] = [self.db.create(user), self._claim(address, user.userid)]
         try:
             await commit(self.db, [*writes, *keys.write(key), self.db.create(mail.channel)])
@@ -177,7 +177,7 @@ class Users:
     async def _change_email(self, userid: str, address: str) -> NewEmail:
         user = await find_user(self.db, userid)
         known = find_address(await self.db.channels(userid).consistent(), address)
-        mail = None if known else self._channels().prepare(userid, "EMAIL", address)
+        mail = None if known else self._channels().prepare_address(userid, address)
         writes = await self._move_guard(user, address)
         at = from_ms(self.clock.millis())
         writes.insert(0, self.db.change_email(user, email=address, updated_at=at, wanted_email=None))

@@ -11,14 +11,20 @@ from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.web.channel_verification import send_verification
 from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
+from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
 from hashrange_systems.shared.web.form import Field, group_field_errors, keep_form_values
 from hashrange_systems.shared.web.templating import redirect_to
 
-CHANNEL_TYPES = (("EMAIL", "e-mail"), ("WEBHOOK", "webhook"), ("APPRISE", "Apprise"))
+CHANNEL_OPTIONS = tuple((each.name, each.label) for each in CHANNEL_TYPES.values())
 CHANNEL = (
-    Field(path="channelType", label="Type", input_type="select", options=CHANNEL_TYPES),
-    Field(path="target", label="Address", hint="ann@example.com, https://… or slack://…"),
+    Field(
+        path="channelType",
+        label="Type",
+        input_type="select",
+        options=CHANNEL_OPTIONS,
+    ),
+    Field(path="target", label="Address", hint=", ".join(each.hint for each in CHANNEL_TYPES.values())),
 )
 KEY = (Field(path="key.name", label="Name", hint="deploy script"),)
 PATHS = [field.path for field in (*CHANNEL, *KEY)]
@@ -42,8 +48,8 @@ async def add_channel(request: Request, deps: Deps, sent: PostedForm) -> Respons
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error, sent)
     asked = await send_verification(deps.services, deps.base_url, new)
-    if new.channel.channel_type == "WEBHOOK":
-        return await render_account(request, deps, sent.visitor, new_secret=new.channel.secret)
+    if revealed := deps.services.channels.find_revealed(new.channel):
+        return await render_account(request, deps, sent.visitor, new_secret=revealed)
     return redirect_to(request, "/account", "asked" if asked else "not-asked")
 
 

@@ -50,7 +50,7 @@ class Apprise:
 
     def __init__(self, hosts: Iterable[str] = (), timeout_s: float = TIMEOUT_S, description: str = "hashrange") -> None:
         self._description = description
-        self._hosts = PUBLIC_HOSTS | {host.lower() for host in hosts}
+        self._hosts = frozenset(hosts)
         self._timeout_s = timeout_s
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="apprise")
 
@@ -60,10 +60,6 @@ class Apprise:
         scheme = check_url(url)
         if not await self._run_in_thread(scheme, self._notify, url, notification):
             raise DeliveryFailed(f"{scheme}:// did not take the message")
-
-    async def try_open(self, url: str) -> None:
-        """Raise DeliveryRefused if a URL cannot be used; the event loop goes on while Apprise is imported."""
-        await self._run_in_thread(check_url(url), self.open, url)
 
     async def _run_in_thread(self, scheme: str, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         running = asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
@@ -75,19 +71,7 @@ class Apprise:
 
     def open(self, url: str) -> NotifyBase:
         """Return the service of a URL; raise DeliveryRefused if it cannot be used."""
-        scheme = check_url(url)
-        try:
-            asset = load_services(self._description)
-        except ModuleNotFoundError as missing:
-            raise DeliveryRefused("Apprise is not installed: pip install 'hashrange-systems[apprise]'") from missing
-        from apprise import Apprise as Services
-
-        service = Services.instantiate(url, asset=asset)
-        if service is None:
-            raise DeliveryRefused(f"the {scheme}:// address is not complete")
-        if scheme in SELF_HOSTED and str(service.host).lower() not in self._hosts:
-            raise DeliveryRefused(f"{scheme}:// may only be used with a host that the operator of this service allows")
-        return service
+        return open_service(url, self._hosts, self._description)
 
     def _notify(self, url: str, notification: Notification) -> bool:
         """Send the message; return whether it was accepted."""
@@ -104,6 +88,23 @@ class Apprise:
     def close(self) -> None:
         """Stop the threads without waiting."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def open_service(url: str, hosts: Iterable[str] = (), description: str = "hashrange") -> NotifyBase:
+    """Return the service of a URL, on one of these hosts if it has one; raise DeliveryRefused if it cannot be used."""
+    scheme = check_url(url)
+    try:
+        asset = load_services(description)
+    except ModuleNotFoundError as missing:
+        raise DeliveryRefused("Apprise is not installed: pip install 'hashrange-systems[apprise]'") from missing
+    from apprise import Apprise as Services
+
+    service = Services.instantiate(url, asset=asset)
+    if service is None:
+        raise DeliveryRefused(f"the {scheme}:// address is not complete")
+    if scheme in SELF_HOSTED and str(service.host).lower() not in PUBLIC_HOSTS | {host.lower() for host in hosts}:
+        raise DeliveryRefused(f"{scheme}:// may only be used with a host that the operator of this service allows")
+    return service
 
 
 @cache

@@ -91,7 +91,7 @@ async def list_channels(deps: Deps, caller: Caller) -> Listed[ChannelModel]:
 async def add_channel(deps: Deps, caller: Caller, body: ChannelInput) -> NewChannelModel:
     """Add a channel. A verification link is sent there; alerts are sent after it was opened."""
     new = await deps.services.channels.add(caller.userid, body.channel_type, body.target, body.secret)
-    return await send_link(deps, new, secret=new.channel.secret if new.channel.channel_type == "WEBHOOK" else None)
+    return await send_link(deps, new, secret=deps.services.channels.find_revealed(new.channel))
 
 
 @router.post("/channels/verify", tags=["channels"], dependencies=[Depends(authenticate_caller)])

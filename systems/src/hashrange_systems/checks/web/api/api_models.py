@@ -12,7 +12,6 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from hashrange_systems.checks.field_types import ChannelType
 from hashrange_systems.checks.model.announcement import Announcement, Importance
 from hashrange_systems.checks.model.attributes import MAX_GROUP_LENGTH, MAX_NAME_LENGTH
 from hashrange_systems.checks.model.delay import MAX_DELAY_MS
@@ -22,6 +21,7 @@ from hashrange_systems.checks.schema import AnyCheck, Failed, Run, Scheduled
 from hashrange_systems.checks.service.check_input import AlertRules
 from hashrange_systems.checks.web.check_view import describe_state
 from hashrange_systems.checks.web.heartbeat_url import find_signal_url
+from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.user_url import MAX_URL_LENGTH
 
@@ -263,9 +263,10 @@ class NewKeyModel(KeyModel):
 class ChannelInput(RequestModel):
     """A channel to add."""
 
-    channel_type: ChannelType = Field(
+    channel_type: str = Field(
         validation_alias=AliasChoices("channelType", "kind"),
         description="`kind`, the name of before 0.4, is deprecated.",
+        json_schema_extra={"enum": list(CHANNEL_TYPES)},
     )
     target: str
     secret: str | None = Field(
