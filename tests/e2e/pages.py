@@ -29,6 +29,7 @@ SCHEMA_PAGES = (
     "howto/separate-tenants.md",
     "howto/test-a-schema.md",
     "howto/use-an-existing-table.md",
+    "howto/use-one-declaration-for-several-tables.md",
     "howto/watch-calls.md",
     "reference/vocabulary.md",
 )

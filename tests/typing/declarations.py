@@ -247,6 +247,23 @@ class Library(Patterns, Protocol):
     def sell(self, branch: Branch, isbn: Isbn) -> Delete[Book]: ...
 
 
+class OtherLibrary(Library, Protocol, names={table: "${OTHER_LIBRARY:-other-library}"}):
+    def of_branch(self, branch: Branch) -> Query[Book]: ...
+
+
+def use_the_other_library(database: hashrange.Database, keys: hashrange.Keyring) -> list[Book]:
+    """Use a declaration in another table."""
+    assert hashrange.create_tables(database, OtherLibrary) == ["other-library"]
+    db = OtherLibrary.open(database, keys=keys)
+    assert_type(db, OtherLibrary)
+    book = db.create(Book(branch=Branch("main"), isbn=Isbn("3"), shelf="A1", title="Other", subject="logic", value="1"))
+    assert_type(book.run(), Book)
+    assert_type(db.book(Branch("main"), Isbn("3")), Get[Book])
+    assert_type(db.shelf(Branch("main"), "A").first().run(), OnThatShelf | None)
+    as_declared: Library = db
+    return db.of_branch(Branch("main")).run() + as_declared.books(Branch("main")).run()
+
+
 def lend_a_book(db: Library, now: datetime, due: datetime) -> Book | None:
     """Run every kind of operation once; return what was sold in the end."""
     main, isbn = Branch("main"), Isbn("3-518-01234-5")

@@ -108,6 +108,14 @@ class Misspelt(Patterns, Protocol, tennant="domain"):  # E call-arg: misspelt ke
     def shop(self, domain: str) -> Get[Shop]: ...
 
 
+class Mounted(Wrong, Protocol, names={"table": "other-shops"}):  # E dict-item: a table, not its name
+    pass
+
+
+class Unnamed(Wrong, Protocol, names="other-shops"):  # E arg-type: which table?
+    pass
+
+
 FORMER = Table("former", "pk", ttl="ends", former_ttl="minutes")  # E arg-type: milliseconds, or nothing
 HERE = At(3)  # E arg-type: a path is text
 NOWHERE = At()  # E call-arg: without a path

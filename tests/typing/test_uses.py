@@ -38,6 +38,10 @@ def test_every_word_of_the_vocabulary_works(database):
     assert (sold.shelf, sold.languages, sold.remarks, sold.first_lent) == ("B2", {"de"}, ["stained"], NOW)
 
 
+def test_a_declaration_is_used_in_another_table(database):
+    assert [book.title for book in declarations.use_the_other_library(database, LocalKeys(None))] == ["Other", "Other"]
+
+
 def test_a_worker_crawls_what_is_due(db):
     assert uses.crawl_country(db, "DE", "worker", NOW) == 1
     assert uses.describe(db, "antik.de") == "crawled until 12:00"

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hashrange.core.errors import DeclarationError, HashrangeError
-from hashrange.schema.declare.table import Table, find_tables
+from hashrange.schema.declare.table import Table, find_mounted, find_tables
 from hashrange.session.patterns import Patterns
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def load_app(name: str) -> SchemaModule | System:
     if isinstance(system, System):
         return system
     patterns = find_patterns(module)
-    tables = [value for value in vars(module).values() if isinstance(value, Table)]
+    mounted = find_mounted(find_tables(patterns))  # the module has the declared ones to name them
+    tables = [value for value in vars(module).values() if isinstance(value, Table) and value not in mounted]
     if not patterns and not tables:
         raise AppInvalid(
             f"The module {name} declares no Patterns class and no SYSTEM, so it has no tables: name another module."

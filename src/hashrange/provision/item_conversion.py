@@ -6,7 +6,7 @@ reason, so that one item does not stop the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -29,24 +29,31 @@ from hashrange.schema.items.storable_item import make_storable
 Functions = Mapping[type[Item], Callable[[Any], Converted]]
 
 
-def convert_item(functions: Functions, tables: Collection[Table], item: Item, key: Raw) -> Conversion:
-    """Return what an item becomes in these tables; raise PlanError with the reason if it cannot be converted."""
+def convert_item(functions: Functions, tables: Iterable[Table], item: Item, source: TableItem) -> Conversion:
+    """Return what an item becomes in these tables; raise PlanError with the reason if it cannot be converted.
+
+    `source` is the table of the item, with its key.
+    """
     function = next((functions[model] for model in type(item).__mro__ if model in functions), None)
     if function is None:
         raise PlanError(f"no function converts {type(item).__name__}")
     converted = _call(function, item)
     if isinstance(converted, Dropped):
-        return Conversion(item, (), dropped=converted.reason, key=key)
+        return Conversion(item, (), *source, dropped=converted.reason)
     if converted is None:
         raise PlanError(f"{_name(function)} returned None: return an item, several, or Dropped with a reason")
+    by_declared = {table.declared: table for table in tables}
     targets: list[Item] = []
+    stored: list[TableItem] = []
     for target in converted:
         if not isinstance(target, Item):
             raise PlanError(f"{_name(function)} returned {type(target).__name__}, which is not an item")
-        if introspection.table_of(type(target)) not in tables:
+        table = by_declared.get(introspection.table_of(type(target)))
+        if table is None:
             raise PlanError(f"{type(target).__name__} is stored in no table of the target")
         targets.append(target)
-    return Conversion(item, tuple(targets), key=key, stored=tuple(map(_dump, targets)))
+        stored.append((table, _dump(target)))
+    return Conversion(item, tuple(targets), *source, stored=tuple(stored))
 
 
 def _call(function: Callable[[Any], Any], item: Item) -> Dropped | tuple[object, ...] | None:
@@ -61,13 +68,13 @@ def _call(function: Callable[[Any], Any], item: Item) -> Dropped | tuple[object,
         raise PlanError(_explain(function, error)) from error
 
 
-def _dump(item: Item) -> TableItem:
-    """Return an item as it is stored, with its table."""
+def _dump(item: Item) -> Raw:
+    """Return an item as it is stored."""
     raw = dump(make_storable(item))
     size = check_item(raw)[1]
     if size > MAX_ITEM_BYTES:
         raise PlanError(f"{type(item).__name__} takes {size:,} bytes; DynamoDB stores at most {MAX_ITEM_BYTES:,}")
-    return introspection.table_of(type(item)), raw
+    return raw
 
 
 def _explain(function: Callable[..., Any], error: Exception) -> str:
@@ -88,7 +95,7 @@ def _name(function: Callable[..., Any]) -> str:
 def root_of(table: Table, raw: Raw) -> Any:
     """Return the class of an item, without its variant; None if it has none, or cannot be read."""
     try:
-        found = load(roots_of(table), raw)
+        found = load(roots_of(table), raw, table)
     except HashrangeError:
         return None
     return found and introspection.root(type(found))

@@ -116,7 +116,7 @@ def _load(table: Table, raw: Raw) -> Any:
     """Return a stored item; None if no class is declared for it."""
     roots = roots_of(table)
     try:
-        return load(roots, raw)
+        return load(roots, raw, table)
     except Unreadable:
         for root in roots:
             if found := _load_former_state(root, raw):

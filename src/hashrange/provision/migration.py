@@ -47,7 +47,7 @@ from hashrange.provision.table_plan import require_tables
 from hashrange.provision.table_scan import BEGIN, check_segments, scan_pages
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
-from hashrange.schema.declare.table import Declared, Table
+from hashrange.schema.declare.table import Declared, Table, find_mounted
 from hashrange.schema.items.loader import load
 from hashrange.session.batch import batch_get, batch_write
 from hashrange.session.item_change import ItemChange
@@ -78,10 +78,11 @@ class Migration:
     def __init__(self, name: str, *, source: Declared, target: Declared) -> None:
         self.name, self.source, self.target = name, source, target
         self.functions: dict[type[Item], Callable[[Any], Converted]] = {}
+        self._sources = {table.declared: table for table in source.tables()}
 
     def convert(self, model: type[I]) -> Callable[[Callable[[I], Converted]], Callable[[I], Converted]]:
         """Convert the items of a class, variants included, with the decorated function."""
-        if introspection.table_of(model) not in self.source.tables():
+        if introspection.table_of(model) not in self._sources:
             raise PlanError(f"{model.__name__} is stored in no table of the source of {self.name!r}.")
 
         def register(function: Callable[[I], Converted]) -> Callable[[I], Converted]:
@@ -104,7 +105,8 @@ class Migration:
 
     def apply_to(self, item: Item, key: Raw | None = None) -> Conversion:
         """Convert one item; raise PlanError with the reason if its function fails, whatever it raises."""
-        return convert_item(self.functions, self.target.tables(), item, key or {})
+        table = introspection.table_of(type(item))
+        return convert_item(self.functions, self.target.tables(), item, (self._sources.get(table, table), key or {}))
 
 
 class MigrationRun:
@@ -115,8 +117,8 @@ class MigrationRun:
         self.source_tables = require_tables([migration.source])
         self.target_tables = require_tables([migration.target])
         self.sources, self.targets = (
-            Session(source, clock=clock_of(source)),
-            Session(target),
+            Session(source, clock=clock_of(source), mounted=find_mounted(self.source_tables)),
+            Session(target, mounted=find_mounted(self.target_tables)),
         )
         self.job = f"migration {migration.name}"
         self.changed = 0  # changes of items that are converted, in the last `follow`
@@ -231,8 +233,7 @@ class MigrationRun:
     def _note(self, keys: TargetKeys, conversions: list[Conversion], report: MigrationReport) -> None:
         """Note what items become, and report two that become the same one, unless one has changed meanwhile."""
         for each in conversions:
-            table = introspection.table_of(type(each.source))
-            for collision in keys.add((table, each.key), each.stored):
+            for collision in keys.add((each.table, each.key), each.stored):
                 if len(report.collisions) == MAX_LISTED:
                     report.collided += 1
                 elif self._is_current(collision):
@@ -376,11 +377,13 @@ class MigrationRun:
 
     # ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _convert_page(self, table: Table, items: Sequence[Raw], report: MigrationReport) -> Iterator[Conversion]:
-        models = [model for model in self.migration.functions if introspection.table_of(model) is table]
+        models = [model for model in self.migration.functions if self.sources.table_of(model) is table]
         for raw in items:
             key = {attr: raw[attr] for attr in table.keys}
             try:
-                item: Item | None = load([introspection.root(model) for model in models], raw) if models else None
+                item: Item | None = (
+                    load([introspection.root(model) for model in models], raw, table) if models else None
+                )
                 if item is None or not isinstance(item, tuple(models)):
                     report.not_converted += 1
                     continue

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from hashrange.core.errors import Unreadable
 from hashrange.core.values import Item as Raw
 from hashrange.provision.key_collision import Collision, TableItem, show_key
-from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
+from hashrange.schema.declare.table import Table
 
 MAX_EXAMPLES = 10  # of each kind of change, in a preview, and of each kind of difference
 MAX_LISTED = 100
@@ -34,8 +34,9 @@ class Conversion(Struct, frozen=True):
 
     source: Item
     targets: tuple[Item, ...]
+    table: Table  # of the source item
+    key: Raw  # of the source item, as it is stored
     dropped: str = ""
-    key: Raw = field(default_factory=dict)  # of the source item, as it is stored
     stored: tuple[TableItem, ...] = ()  # the targets as they are stored, with their tables
 
     @property
@@ -46,7 +47,7 @@ class Conversion(Struct, frozen=True):
 
     def __str__(self) -> str:
         """Return the keys before and after; of a single target the fields that differ, of several the items."""
-        source = show_key((introspection.table_of(type(self.source)), self.key))
+        source = show_key((self.table, self.key))
         keys = [show_key(each) for each in self.stored]
         if len(keys) == 1:
             return "\n".join([f"{source} -> {keys[0]}", *_show_changes(self.source, self.targets[0])])

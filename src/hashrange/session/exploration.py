@@ -52,7 +52,7 @@ class Exploration(Generic[T_co]):
 
     def __init__(self, session: Session, model: type[T_co], texts: tuple[str, ...], values: dict[str, Any]) -> None:
         self.session, self.model, self.texts, self.values = session, model, texts, values
-        self.read = plan_condition(model, texts, values)
+        self.read = plan_condition(model, session.table_of(model), texts, values)
 
     def where(self, condition: str, **values: Any) -> Exploration[T_co]:
         """Add a condition in DynamoDB's grammar over the names of fields; `{name}` is one of the values."""

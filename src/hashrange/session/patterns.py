@@ -26,9 +26,10 @@ from hashrange.schema.compiler import Plan, compile_patterns
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.model import Item, Model
-from hashrange.schema.declare.table import Table
+from hashrange.schema.declare.table import Table, find_mounted
 from hashrange.schema.items.dumper import dump
 from hashrange.schema.items.storable_item import make_storable
+from hashrange.schema.mount import check_names_differ, mount_plan, mount_tables
 from hashrange.schema.pattern.lint import Lint
 from hashrange.schema.pattern.signature import check_ranges
 from hashrange.schema.read.optional_parameters import plan_call
@@ -74,7 +75,15 @@ class Patterns(Protocol):
 
     _accepted: ClassVar[tuple[str, ...]] = ()  # lint findings that are meant: "HR401 Orders.all"
 
-    def __init_subclass__(cls, *, tenant: str | None = None, accept: Sequence[str] = (), bound: bool = False) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        tenant: str | None = None,
+        accept: Sequence[str] = (),
+        names: Mapping[Table, str] | None = None,
+        bound: bool = False,
+    ) -> None:
+        """Compile the patterns of a class. `names` mounts the tables of inherited patterns under other names."""
         super().__init_subclass__()
         if bound:
             return
@@ -82,10 +91,15 @@ class Patterns(Protocol):
             raise DeclarationError(
                 "HR199", cls.__name__, "is not a Protocol", f"write class {cls.__name__}(Patterns, Protocol)"
             )
-        inherited = {name: plan for base in cls.__mro__[1:] for name, plan in getattr(base, "plans", {}).items()}
-        cls.tenant = tenant
+        bases: list[Any] = [base for base in cls.__bases__ if hasattr(base, "plans")]
+        mounted = mount_tables(cls.__name__, [table for base in bases for table in base.tables()], names)
+        kept = next((base.tenant for base in bases if names and base.tenant), None)  # the class is the same elsewhere
+        cls.tenant = tenant or kept
         cls._accepted = (*cls._accepted, *([accept] if isinstance(accept, str) else accept))
-        cls.plans = {**inherited, **compile_patterns(cls, tenant, reserved_names(), _enclosing_names(cls))}
+        own = compile_patterns(cls, cls.tenant, reserved_names(), _enclosing_names(cls))
+        inherited = {name: plan for base in cls.__mro__[:0:-1] for name, plan in vars(base).get("plans", {}).items()}
+        cls.plans = {name: mount_plan(plan, mounted) for name, plan in {**inherited, **own}.items()}
+        check_names_differ(cls.__name__, cls.tables())
 
     @classmethod
     def open(
@@ -109,7 +123,15 @@ class Patterns(Protocol):
 
         require_transport(database)
         signed = choose_cursor_secret(secret)
-        session = Session(database, clock or clock_of(database), keys, signed, hooks, on_unreadable=on_unreadable)
+        session = Session(
+            transport=database,
+            clock=clock or clock_of(database),
+            keys=keys,
+            secret=signed,
+            hooks=hooks,
+            on_unreadable=on_unreadable,
+            mounted=find_mounted(cls.tables()),
+        )
         return cast("Self", _bind(cls, session))
 
     @classmethod
@@ -184,7 +206,7 @@ class Patterns(Protocol):
         """Read the stream records of a Lambda event, or of a response of GetRecords, as typed items."""
         from hashrange.session.item_change import read_changes
 
-        return read_changes(self.session, self.tables(), event, table)
+        return read_changes(self.session, self.tables(), event, table and self.session.mounted.get(table, table))
 
     def consumer(
         self,
@@ -286,9 +308,9 @@ def _batch_steps(patterns: Patterns, items: list[Item], deleted: list[Item]) -> 
     puts = [
         (table, session.encrypt_item(table, dump(make_storable(item))))
         for item in items
-        for table in (introspection.table_of(type(item)),)
+        for table in (session.table_of(type(item)),)
     ]
-    deletes = [(introspection.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
+    deletes = [(session.table_of(type(item)), key_of(type(item), dict(item.__dict__))) for item in deleted]
     check_keys_differ(session, (*puts, *deletes))
     count = yield from batch_write(session, puts, deletes, "batch")
     return count

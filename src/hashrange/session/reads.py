@@ -273,7 +273,8 @@ class Query(Runnable[list[T_co]], Generic[T_co]):
             parameters["given"] = {"names": self.plan.given}
         if self._filters:
             parameters["filters"] = {str(at): str(found) for at, found in enumerate(self._filters)}
-        return scope_of(self.plan.label, parameters)
+        table = self.plan.table  # one secret may sign the cursors of several tables of one declaration
+        return scope_of(f"{self.plan.label} {table.name}" if table.is_mounted else self.plan.label, parameters)
 
     def _read_cursor(self, cursor: str, scope: bytes) -> tuple[list[Raw | None], int]:
         """Return the start keys in a cursor, and how many items were on the pages before."""

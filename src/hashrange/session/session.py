@@ -75,6 +75,7 @@ class Session(Struct):
     hooks: Sequence[Hook] = ()
     shows_expired: bool = False  # reads return items whose time to live has passed
     on_unreadable: OnUnreadable | None = None  # called for each item that queries skip; without it they stop
+    mounted: Mapping[Table, Table] = field(default_factory=dict)  # the tables in use, by those that items name
     names: dict[int, str] = field(default_factory=dict)
     indexes: dict[int, Mapping[str, DeployedIndex]] = field(default_factory=dict)
     encrypted: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -117,6 +118,11 @@ class Session(Struct):
         return timed.response
 
     # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def table_of(self, model: ModelClass) -> Table:
+        """Return the table that stores the items of a class: the one it names, or where that is mounted."""
+        table = introspection.table_of(model)
+        return self.mounted.get(table, table)
+
     def name_of(self, table: Table) -> str:
         """Return the physical name of a table; the environment is read once per session."""
         name = self.names.get(id(table))
@@ -169,12 +175,12 @@ class Session(Struct):
     def load_page(self, table: Table, models: Sequence[ModelClass], raws: Iterable[Raw]) -> list[Any]:
         """Return stored items as these classes, each as `load_unexpired` does."""
         if table.ttl is None and not self._encrypted_names(table):
-            return load_all(models, raws)
+            return load_all(models, raws, table)
         return [self.load_unexpired(table, models, raw) for raw in raws]
 
     def load(self, table: Table, models: Sequence[ModelClass], raw: Raw) -> Any:
         """Return a stored item as one of these classes, expired or not; None when it is of another class."""
-        return load(models, self.decrypt_item(table, raw) if self._encrypted_names(table) else raw)
+        return load(models, self.decrypt_item(table, raw) if self._encrypted_names(table) else raw, table)
 
     def load_any(self, table: Table, raw: Raw | None) -> Any:
         """Return a stored item as any class of its table; None if none fits."""
@@ -182,7 +188,7 @@ class Session(Struct):
             return None
         roots = dict.fromkeys(introspection.root(item) for item in introspection.items_of(table))
         try:
-            return load(list(roots), self.decrypt_item(table, raw))
+            return load(list(roots), self.decrypt_item(table, raw), table)
         except HashrangeError:
             return None
 

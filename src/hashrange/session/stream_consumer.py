@@ -32,7 +32,6 @@ from hashrange.core.errors import (
     TrimmedDataAccessException,
 )
 from hashrange.core.wire import Wire
-from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Model
 from hashrange.schema.declare.table import Table
 from hashrange.session.item_change import ItemChange, read_change, records_of, table_of_record
@@ -112,7 +111,7 @@ class Consumer(Runnable[int]):
 
     def on(self, model: type[M]) -> Callable[[Callable[[ItemChange[M]], R]], Callable[[ItemChange[M]], R]]:
         """Call the decorated function for each change of an item that is of this class before it or after it."""
-        table = _table_of(model)
+        table = _table_of(self.session, model)
         self._check_table(model, table)
 
         def register(function: Callable[[ItemChange[M]], R]) -> Callable[[ItemChange[M]], R]:
@@ -403,10 +402,10 @@ class Consumer(Runnable[int]):
             )
 
 
-def _table_of(model: Any) -> Table:
+def _table_of(session: Session, model: Any) -> Table:
     if not (isinstance(model, type) and issubclass(model, Model)):
         raise TypeError(f"on() takes a class of items, whose changes are handled, not {model!r}")
-    return introspection.table_of(model)
+    return session.table_of(model)
 
 
 def _check_checkpoints(name: str, table: Table) -> None:

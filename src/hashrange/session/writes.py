@@ -340,7 +340,7 @@ class Put(Write[I]):
         self.built_at = session.clock.millis()
         self.check: Ensure[Any] | None = None  # what must hold for the item that is replaced
         self.may_be_new = True
-        self.table = introspection.table_of(type(item))
+        self.table = session.table_of(type(item))
         self.label = f"{'create' if create else 'put'} {type(item).__name__}"
         self.stored = item  # as it is written, once the request is made
 

@@ -111,6 +111,43 @@ def test_items_are_copied_followed_verified_and_switched(source):
         run.switch()
 
 
+class FormerOrders(OldOrders, Protocol, names={old_table: "former-orders"}):
+    pass
+
+
+class NextOrders(Orders, Protocol, names={new_table: "next-orders"}):
+    pass
+
+
+mounted = Migration("orders into a mounted table", source=FormerOrders, target=NextOrders)
+mounted.convert(OldOrder)(convert)
+renamed = Migration("the same orders under another name", source=FormerOrders, target=OldOrders)
+
+
+@renamed.convert(OldOrder)
+def keep(old: OldOrder) -> OldOrder:
+    return old
+
+
+@pytest.mark.parametrize(("chosen", "target"), [(mounted, "next-orders"), (renamed, "old-orders")])
+def test_mounted_tables_are_migrated(database, chosen, target):
+    create_tables(database, FormerOrders, OldOrders)
+    old = FormerOrders.open(database)
+    old.batch([OldOrder(id=str(number), customer="ann", lines=["a"]) for number in range(3)]).run()
+    run = chosen.open(database)
+    (examples,) = run.preview().examples.values()
+    assert all(str(example).startswith("former-orders (id ") for example in examples)
+    run.copy()
+    old.create(OldOrder(id="3", customer="ben")).run()
+    database.call("DeleteItem", {"TableName": "former-orders", "Key": {"id": {"S": "0"}}})
+    run.follow()
+    assert run.verify()
+    run.switch()
+    orders = [load_item([OldOrder], raw) for raw in scan(database, "former-orders")]
+    expected = [dump_item(item) for order in orders for item in chosen.apply_to(order).targets]
+    assert scan(database, target) == sorted(expected, key=orjson.dumps)
+
+
 def test_a_step_that_is_recorded_as_complete_can_be_run_again(source):
     put(source, 1)
     run = migration.open(source)

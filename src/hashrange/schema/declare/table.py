@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hashrange.core.errors import DeclarationError
 from hashrange.core.limits import (
@@ -202,9 +203,13 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
         _check_keys(f"table {self.name}", self.primary)
         self._check_indexes()
 
+    @property
+    def default_name(self) -> str:
+        """The name with the defaults of its environment variables; `xxx` for one without."""
+        return VARIABLE.sub(lambda match: match[2] or "xxx", self.name)
+
     def _check_name(self) -> None:
-        sample = VARIABLE.sub(lambda match: match[2] or "xxx", self.name)
-        if not LEGAL_NAME.fullmatch(sample):
+        if not LEGAL_NAME.fullmatch(self.default_name):
             raise DeclarationError(
                 "HR101",
                 f"table {self.name!r}",
@@ -259,6 +264,27 @@ class Table(_Named, frozen=True, eq=False, kw_only=True, dict=True):
                     f"must have the table's partition key {self.pk!r} and a sort key of its own, in a table with one",
                     "declare a Gsi instead",
                 )
+
+    def mount(self, name: str) -> Table:
+        """Return this table under another name, with the same items and patterns; for one name always the same."""
+        mounted = replace(self, name=name)
+        shared = {attr: getattr(self, attr) for attr in ("items", "plans", "primary", "paths")}
+        vars(mounted).update(shared, declared=self)
+        return self if name == self.name else self._mounted.setdefault(name, mounted)
+
+    @cached_property
+    def _mounted(self) -> dict[str, Table]:
+        return {}
+
+    @cached_property
+    def declared(self) -> Table:
+        """The table that the items name; of a mounted table the one of which it is a copy."""
+        return self
+
+    @property
+    def is_mounted(self) -> bool:
+        """Whether it is a declared table under another name."""
+        return self.declared is not self
 
     @property
     def physical_name(self) -> str:
@@ -321,6 +347,11 @@ class Declared(Protocol):
     def tables(self) -> list[Table]:
         """Return the tables that it uses."""
         ...
+
+
+def find_mounted(tables: Iterable[Table]) -> dict[Table, Table]:
+    """Return the mounted ones of these tables, by the table that their items name."""
+    return {table.declared: table for table in tables if table.is_mounted}
 
 
 def find_tables(declared: Iterable[Declared | Table]) -> list[Table]:

@@ -22,40 +22,46 @@ from hashrange.schema.declare.class_cache import cached_by_class
 from hashrange.schema.declare.introspection import NOTHING, ModelClass, ModelField
 from hashrange.schema.declare.key_codec import key_codecs
 from hashrange.schema.declare.model import Item, Model
+from hashrange.schema.declare.table import Table
 from hashrange.schema.declare.variant_fields import distinguished_by_fields, recognised_by_keys
 from hashrange.schema.items.compiled_reader import compile_reader
 from hashrange.schema.items.reader import GUESSED, STATE, UNUSUAL, WHOLE, Mismatch, Reader
 from hashrange.schema.items.unknown_state import explain_unknown_keys, find_misplaced_keys
 
 
-def load(models: Sequence[ModelClass], raw: Raw) -> Any:
-    """Return a stored item as one of these classes or of their variants; None when it is of another model."""
-    return load_all(models, (raw,))[0]
+def load(models: Sequence[ModelClass], raw: Raw, table: Table | None = None) -> Any:
+    """Return a stored item as one of these classes or of their variants; None when it is of another model.
+
+    Errors name the table; without one, that which the classes are declared for.
+    """
+    return load_all(models, (raw,), table)[0]
 
 
-def load_all(models: Sequence[ModelClass], raws: Iterable[Raw]) -> list[Any]:
+def load_all(models: Sequence[ModelClass], raws: Iterable[Raw], table: Table | None = None) -> list[Any]:
     """Return stored items as objects of these classes or of their variants; None for each of another model."""
     readers = [reader for model in models for reader in _readers(model)]
     if len(readers) == 1 and readers[0].whole is not None:
-        return _load_usual(readers[0].whole, readers, raws)
-    return [_load_one(readers, raw) for raw in raws]
+        return _load_usual(readers[0].whole, readers, raws, table)
+    return [_load_one(readers, raw, table) for raw in raws]
 
 
-def _load_usual(whole: Callable[[Raw], Model | None], readers: list[Reader], raws: Iterable[Raw]) -> list[Any]:
+def _load_usual(
+    whole: Callable[[Raw], Model | None], readers: list[Reader], raws: Iterable[Raw], table: Table | None
+) -> list[Any]:
     """Read items of one class without variants; an unusual item is read field by field."""
     found: list[Any] = []
     for raw in raws:
         try:
             one = whole(raw)
         except UNUSUAL:
-            one = _load_one(readers, raw)
+            one = _load_one(readers, raw, table)
         if one is None:
-            _refuse_unknown_state(readers, raw)
+            _refuse_unknown_state(readers, raw, table)
         found.append(one)
     return found
 
 
-def _load_one(readers: list[Reader], raw: Raw) -> Model | None:
+def _load_one(readers: list[Reader], raw: Raw, table: Table | None) -> Model | None:
     mismatch = None
     for reader in readers:
         found = reader.read(raw, WHOLE)
@@ -65,14 +71,12 @@ def _load_one(readers: list[Reader], raw: Raw) -> Model | None:
             return found  # type: ignore[return-value]  # what is no Mismatch is a Shape
         mismatch = found
     if mismatch is not None and not any(isinstance(one.read(raw, WHOLE), Model) for one in _readers_above(readers)):
-        model = readers[0].cls
-        table = introspection.table_of(model).physical_name
-        raise Unreadable(f"{_format_key(model, raw)} in {table}: {mismatch.reason}", raw)
-    _refuse_unknown_state(readers, raw)
+        raise Unreadable(f"{_locate(readers[0].cls, raw, table)}: {mismatch.reason}", raw)
+    _refuse_unknown_state(readers, raw, table)
     return None
 
 
-def _refuse_unknown_state(readers: list[Reader], raw: Raw) -> None:
+def _refuse_unknown_state(readers: list[Reader], raw: Raw, table: Table | None) -> None:
     """Refuse an item among the keys of a state or a variant that is in no declared state: it would be missed silently.
 
     An item of another class is no such item, and one in another state neither.
@@ -81,9 +85,8 @@ def _refuse_unknown_state(readers: list[Reader], raw: Raw) -> None:
         if find_misplaced_keys(model, raw) and _reader_of(introspection.root(introspection.item_of(model))).is_of_item(
             raw
         ):
-            table, name = introspection.table_of(model).physical_name, introspection.item_of(model).__name__
-            why = explain_unknown_keys(model, raw)
-            raise Unreadable(f"{_format_key(model, raw)} in {table}: {name} is in none of its states{why}", raw)
+            name, why = introspection.item_of(model).__name__, explain_unknown_keys(model, raw)
+            raise Unreadable(f"{_locate(model, raw, table)}: {name} is in none of its states{why}", raw)
 
 
 def _readers_above(readers: list[Reader]) -> list[Reader]:
@@ -93,8 +96,11 @@ def _readers_above(readers: list[Reader]) -> list[Reader]:
     return [reader for base in above if base not in wanted for reader in _readers(base) if reader.cls is base]
 
 
-def _format_key(model: ModelClass, raw: Raw) -> str:
-    return ", ".join(f"{attr}={plain(raw[attr])!r}" for attr in introspection.table_of(model).keys if attr in raw)
+def _locate(model: ModelClass, raw: Raw, table: Table | None) -> str:
+    """Return the key of an item, and its table."""
+    table = table or introspection.table_of(model)
+    key = ", ".join(f"{attr}={plain(raw[attr])!r}" for attr in table.keys if attr in raw)
+    return f"{key} in {table.physical_name}"
 
 
 @cached_by_class

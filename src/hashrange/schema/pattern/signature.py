@@ -22,6 +22,7 @@ from hashrange.schema.declare import hint as hints
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.introspection import ModelClass, ModelField
 from hashrange.schema.declare.marker import At, ChangeMarker, Compare, KeyForm
+from hashrange.schema.declare.table import Table
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -71,6 +72,7 @@ class Signature(Struct, frozen=True, dict=True):
     name: str
     verb: str
     models: tuple[ModelClass, ...]
+    table: Table  # of the models, or where it is mounted
     before: tuple[ModelClass, ...]  # what an item was before an update, if declared
     parameters: Mapping[str, Parameter]
     wheres: tuple[str, ...]
@@ -178,6 +180,7 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
         name=name,
         verb=verb,
         models=tuple(models),
+        table=introspection.table_of(models[0]),
         before=tuple(_before(label, returned, models)),
         parameters={name: _parameter(label, name, found, verb, given) for name, given in declared.items()},
         wheres=getattr(function, "__where__", ()),

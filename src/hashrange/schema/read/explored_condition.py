@@ -22,6 +22,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.attribute_value import plain
 from hashrange.schema.declare.field_check import check_view
 from hashrange.schema.declare.introspection import ModelClass, ModelField
+from hashrange.schema.declare.table import Table
 from hashrange.schema.declare.table_check import check_table
 from hashrange.schema.pattern import criterion
 from hashrange.schema.pattern.expression_text import show_path
@@ -41,11 +42,13 @@ class ExploredRead(Struct, frozen=True):
     arguments: Mapping[str, Any]
 
 
-def plan_condition(model: ModelClass, expressions: tuple[str, ...], values: Mapping[str, Any]) -> ExploredRead:
+def plan_condition(
+    model: ModelClass, table: Table, expressions: tuple[str, ...], values: Mapping[str, Any]
+) -> ExploredRead:
     """Return the plans of conditions that must all hold; refuse names and values that do not match the declaration."""
     check_table(introspection.table_of(model))
     check_view(model)
-    parts = _Parts(model, f"explore({model.__name__})", values)
+    parts = _Parts(model, table, f"explore({model.__name__})", values)
     for expression in expressions:
         parts.read(expression)
     parts.check_names(expressions)
@@ -53,7 +56,7 @@ def plan_condition(model: ModelClass, expressions: tuple[str, ...], values: Mapp
     check_parameters(signature)
     check_ranges(signature.label, signature.ranges, parts.arguments)
     scan = _plan_read(replace(signature, verb="Scan"))
-    paths = introspection.table_of(model).paths
+    paths = table.paths
     queries = [_plan_read(replace(signature, via=via)) for via in (None, *(path.name for path in paths))]
     served = [plan for plan in queries if isinstance(plan, ReadPlan)]  # of two that can each serve it, the first
     return ExploredRead(served[0] if served else queries[0], scan, parts.arguments)
@@ -69,8 +72,8 @@ def _plan_read(signature: Signature) -> ReadPlan | DeclarationError:
 class _Parts:
     """The parameters, their arguments, and the rest of a condition."""
 
-    def __init__(self, model: ModelClass, label: str, values: Mapping[str, Any]) -> None:
-        self.model, self.label, self.values = model, label, values
+    def __init__(self, model: ModelClass, table: Table, label: str, values: Mapping[str, Any]) -> None:
+        self.model, self.table, self.label, self.values = model, table, label, values
         self.fields = introspection.all_fields(model)
         self.compared: dict[str, str] = {}  # the operators, by field
         self.arguments: dict[str, Any] = {}
@@ -84,6 +87,7 @@ class _Parts:
             name="explore",
             verb="Query",
             models=(self.model,),
+            table=self.table,
             parameters={name: self._parameter(name, operator) for name, operator in given.items()},
             wheres=tuple(self.rest),
             via=None,
