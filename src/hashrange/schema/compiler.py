@@ -13,7 +13,7 @@ from hashrange.schema.declare.model import COMPILED
 from hashrange.schema.declare.table import Table
 from hashrange.schema.declare.table_check import check_table
 from hashrange.schema.pattern.parameter_types import check_parameters
-from hashrange.schema.pattern.signature import READS, read_signature
+from hashrange.schema.pattern.signature import READS, is_declared_as_pattern, read_signature
 from hashrange.schema.read.optional_parameters import plan_pattern
 from hashrange.schema.read.read_plan import ReadPlan
 from hashrange.schema.write.write_compiler import plan_write
@@ -50,6 +50,19 @@ def compile_patterns(cls: type, tenant: str | None, taken: frozenset[str], scope
             introspection.pin_item(model)
         COMPILED.update({table, *roots})
     return plans
+
+
+def check_inherited(cls: type, plans: Mapping[str, Plan]) -> None:
+    """Refuse a pattern of a base class that compiles none: calling it would return None, and do nothing."""
+    for base in cls.__mro__[1:]:
+        for name, function in vars(base).items() if "plans" not in vars(base) else ():
+            if callable(function) and name not in plans and is_declared_as_pattern(function):
+                raise DeclarationError(
+                    "HR265",
+                    f"{cls.__name__}.{name}",
+                    f"is inherited from {base.__name__}, which compiles no patterns: a call would do nothing",
+                    f"write class {base.__name__}(Patterns, Protocol), or declare the pattern in {cls.__name__}",
+                )
 
 
 def _roots(table: Table) -> list[ModelClass]:

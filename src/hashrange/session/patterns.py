@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
 from hashrange.core.errors import DeclarationError, Unreadable, ValueInvalid
-from hashrange.schema.compiler import Plan, compile_patterns
+from hashrange.schema.compiler import Plan, check_inherited, compile_patterns
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.key_codec import key_of
 from hashrange.schema.declare.model import Item, Model
@@ -100,6 +100,7 @@ class Patterns(Protocol):
         inherited = {name: plan for base in cls.__mro__[:0:-1] for name, plan in vars(base).get("plans", {}).items()}
         cls.plans = {name: mount_plan(plan, mounted) for name, plan in {**inherited, **own}.items()}
         check_names_differ(cls.__name__, cls.tables())
+        check_inherited(cls, cls.plans)
 
     @classmethod
     def open(

@@ -220,6 +220,17 @@ def _hints_of(label: str, function: Any, scope: Mapping[str, Any]) -> dict[str, 
         ) from unknown
 
 
+def is_declared_as_pattern(function: Any) -> bool:
+    """Return whether a function says that it returns one of the verbs."""
+    try:
+        returned: Any = get_type_hints(function).get("return")
+    except (NameError, TypeError, AttributeError):  # a name that only type checkers import, or no function
+        returned = getattr(function, "__annotations__", {}).get("return")
+    if isinstance(returned, str):
+        return returned.partition("[")[0].rpartition(".")[2] in {*READS, *WRITES}
+    return getattr(get_origin(returned) or returned, "verb", "") in {*READS, *WRITES}
+
+
 def _returned(label: str, returned: Any) -> tuple[str, list[ModelClass]]:
     verb = getattr(get_origin(returned), "verb", "")
     if verb not in {*READS, *WRITES}:
