@@ -11,8 +11,8 @@ import pytest
 import hashrange
 from hashrange import LocalKeys, ManualClock
 from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, NeverCrawled, Scraped
-from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.work_schema import Work
+from hashrange_systems.shared.work.lease import LeaseLost, keep_alive
 from systems.tests.aura.plain import get_item, put_shop
 from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop

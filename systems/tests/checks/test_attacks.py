@@ -32,7 +32,7 @@ from hashrange_systems.shared.fetching.content_encoding import EncodedBody
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import read_own_address
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.presence import Presence
+from hashrange_systems.shared.work.presence import Presence
 from systems.tests.checks.check_items import NOON, sign_up
 from systems.tests.checks.run_scenario import (
     Target,

@@ -10,7 +10,7 @@ from hashrange_systems.checks.schema import Scheduled
 from hashrange_systems.checks.service.heartbeats import Heartbeats
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import ResourceMissing
-from hashrange_systems.shared.presence import Presence
+from hashrange_systems.shared.work.presence import Presence
 from systems.tests.checks.run_scenario import FakeSleep, make_runs, make_worker
 from systems.tests.checks.services import do
 

@@ -12,7 +12,7 @@ from hashrange import ManualClock, ProvisionedThroughputExceededException
 from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
 from hashrange_systems.checks.service.alert_outbox import make_key
 from hashrange_systems.shared.channels import outbox as module
-from hashrange_systems.shared.channels.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, backoff_delay
+from hashrange_systems.shared.channels.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, PAUSES
 from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import (
@@ -93,8 +93,9 @@ def test_a_receiver_that_wants_to_be_left_alone_is(db, clock):
 
 
 def test_pauses_grow_to_an_hour_and_are_spread():
-    assert [backoff_delay(attempts, 1.0) for attempts in (1, 2, 3, 8, 9, 90)] == [15, 30, 60, 1920, 3600, 3600]
-    assert backoff_delay(1, 0.0) == 7.5
+    longest = [PAUSES.find_pause(attempts, lambda: 1.0) for attempts in (1, 2, 3, 8, 9, 90)]
+    assert longest == [15, 30, 60, 1920, 3600, 3600]
+    assert PAUSES.find_pause(1, lambda: 0.0) == 7.5
 
 
 def test_an_alert_is_given_up_after_a_day_of_trying_and_kept(db, clock):

@@ -17,10 +17,10 @@ from hashrange_systems.checks.service import outbound_policy
 from hashrange_systems.checks.service.alert_outbox import make_key
 from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.system import SYSTEM
+from hashrange_systems.shared.application.settings import InvalidSetting
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.channels.email_sender import Email
 from hashrange_systems.shared.loopback import bind_loopback
-from hashrange_systems.shared.settings import InvalidSetting
 
 BASE_URL = "http://127.0.0.1:8002/checks"
 

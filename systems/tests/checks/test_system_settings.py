@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hashrange_systems.checks.settings import VARIABLES, Settings, read_settings
+from hashrange_systems.shared.application.settings import InvalidSetting
 from hashrange_systems.shared.secret_file import SecretFileInvalid, load_or_create_secret
-from hashrange_systems.shared.settings import InvalidSetting
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
 

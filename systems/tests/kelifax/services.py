@@ -3,30 +3,13 @@
 import re
 
 import hashrange
-from hashrange_systems.kelifax.schema import Kelifax
+from hashrange_systems.kelifax.application import APPLICATION, PATTERNS, Application
+from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.admins import Admins
-from hashrange_systems.kelifax.service.deletion import Deletion
-from hashrange_systems.kelifax.service.digests import Digests
-from hashrange_systems.kelifax.service.directory import Directory
-from hashrange_systems.kelifax.service.duplicates import Duplicates
-from hashrange_systems.kelifax.service.favourites import Favourites
-from hashrange_systems.kelifax.service.link_checks import LinkChecks
-from hashrange_systems.kelifax.service.mails import SHARDS, Mailer, MailOutbox
-from hashrange_systems.kelifax.service.moderation import Moderation
-from hashrange_systems.kelifax.service.ownerships import Ownerships
-from hashrange_systems.kelifax.service.proofs import Proofs
-from hashrange_systems.kelifax.service.quotas import Quotas
-from hashrange_systems.kelifax.service.reviews import Reviews
-from hashrange_systems.kelifax.service.submissions import Submissions
-from hashrange_systems.kelifax.service.suggestions import Suggestions
-from hashrange_systems.kelifax.service.view_counts import ViewCounts
-from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.signed_token import TokenSigner
+from hashrange_systems.shared.application.runtime import Runtime
+from systems.tests.hosting import make_host
 
-SECRET = b"a secret of thirty-two bytes ..."
+SECRET = "a secret of thirty-two bytes ..."
 ANN, BOB = Actor("ann", "admin"), Actor("bob", "moderator")
 SITE = "https://kelifax.example"
 
@@ -54,37 +37,19 @@ def make_form(name="Pixel Kit", url=None, email="zoe@techcorp.com", **changes):
     return {"submitter": submitter, "resource": resource, "details": details}
 
 
-class KelifaxServices:
-    """All services, with a mailbox."""
+class KelifaxServices(Application):
+    """The application in the demo, whose mails go to a mailbox; or without `by_mail`, where they go nowhere."""
 
-    def __init__(self, database, clock, *, by_mail=True, fetcher=None, hooks=()):
-        hashrange.create_tables(database, Kelifax)
-        self.database, self.clock = database, clock
-        self.db = db = Kelifax.open(database, clock=clock, secret=SECRET, hooks=list(hooks))
-        signer = self.signer = TokenSigner(SECRET, "kelifax")
-        self.mailbox = Mailbox(clock)
-        mailer = Mailer(db, clock)
-        quotas = Quotas(db, clock)
-        duplicates = Duplicates(db, clock)
-        self.proofs = Proofs(db, clock, SECRET, cost=200)
-        self.directory = Directory(db, clock, signer)
-        self.submissions = Submissions(db, clock, signer, self.proofs, quotas, duplicates, mailer, by_mail=by_mail)
-        self.moderation = Moderation(db, clock, mailer, duplicates)
-        self.deletion = Deletion(db, clock)
-        self.admins = Admins(db, clock)
-        self.suggestions = Suggestions(db, clock, quotas, self.moderation)
-        self.reviews = Reviews(db, clock, signer, quotas, mailer)
-        self.favourites = Favourites(db, clock)
-        self.ownerships = Ownerships(db, clock, signer, quotas, mailer, self.moderation)
-        self.digests = Digests(db, clock, signer, quotas, mailer, SITE)
-        self.views = ViewCounts(db, clock)
-        self.links = LinkChecks(db, clock, fetcher or Fetcher(Policy()), quotas, self.moderation)
-        self.outbox = MailOutbox(db=db, clock=clock, signer=signer, sender=self.mailbox, base_url=SITE, site="Kelifax")
+    def __init__(self, database, clock, *, by_mail=True, hooks=(), **environment):
+        hashrange.create_tables(database, *PATTERNS)
+        self.database = database
+        settings = {"KELIFAX_SECRET": SECRET, "KELIFAX_PROOF_COST": "200", **environment}
+        host = make_host(database, clock, base_url=SITE, demo=by_mail, **settings)
+        super().__init__(Runtime.open(host, APPLICATION.settings, hooks=hooks))
 
     async def send_mails(self):
         """Send what is due; return the mails so far, latest first."""
-        for shard in range(SHARDS):
-            await self.outbox.send_due(str(shard))
+        await self.outbox.send_all_due()
         return self.mailbox.mails("visitor")
 
     async def find_token(self, topic):
@@ -100,7 +65,5 @@ class KelifaxServices:
 
     async def submit(self, name="Pixel Kit", **changes):
         """Submit and confirm a resource as an operator does; return its slug."""
-        from hashrange_systems.kelifax.model.draft import parse_draft
-
         receipt = await self.submissions.accept(parse_draft(make_form(name, **changes)), confirmed=True)
         return receipt.slug

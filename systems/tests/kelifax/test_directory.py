@@ -162,18 +162,18 @@ def test_views_are_counted_apart_and_flushed_exactly_once(services_anywhere):
     async def act(kelifax):
         await kelifax.list_resource()
         for _ in range(7):
-            kelifax.views.count("pixel-kit")
-        kelifax.views.count("none")
-        await kelifax.views.store()
+            kelifax.view_counts.count("pixel-kit")
+        kelifax.view_counts.count("none")
+        await kelifax.view_counts.store()
         assert (await kelifax.directory.find("pixel-kit")).views == 0
-        kelifax.views.count("pixel-kit")
-        await kelifax.views.store()
-        await asyncio.gather(kelifax.views.flush(), kelifax.views.flush(), kelifax.views.flush())
-        await kelifax.views.flush()
+        kelifax.view_counts.count("pixel-kit")
+        await kelifax.view_counts.store()
+        await asyncio.gather(kelifax.view_counts.flush(), kelifax.view_counts.flush(), kelifax.view_counts.flush())
+        await kelifax.view_counts.flush()
         resource = await kelifax.db.resource("pixel-kit").consistent()
         assert (resource.view_count, resource.last_viewed is not None) == (8, True)
         assert await kelifax.db.views("pixel-kit") is None
-        trend = await kelifax.views.trend("pixel-kit", 7)
+        trend = await kelifax.view_counts.trend("pixel-kit", 7)
         assert [views for _, views in trend] == [0] * 6 + [8]
 
     run(act(services_anywhere))

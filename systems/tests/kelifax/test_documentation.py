@@ -32,7 +32,7 @@ class Meter(CapacityMeter):
 
     def __init__(self):
         super().__init__()
-        clock = ManualClock(1_768_478_400)
+        self.clock = clock = ManualClock(1_768_478_400)
         self.database = hashrange.open(clock=clock)
         self.kelifax = KelifaxServices(self.database, clock, hooks=[self.events.append])
         fixed_id = "00000000-0000-4000-8000-000000000000"  # the size of an item, and so its cost, depends on its id
@@ -41,7 +41,7 @@ class Meter(CapacityMeter):
     async def fill(self):
         for number in range(20):
             await self.kelifax.list_resource(f"Tool {number:02d}")
-            self.kelifax.clock.advance(60)
+            self.clock.advance(60)
 
 
 def measure():
@@ -58,9 +58,9 @@ def measure():
     found["a page of 20 of a list"] = meter.spend(kelifax.directory.browse(Filters()))
     found["a page of 20 of a tag"] = meter.spend(kelifax.directory.browse(Filters(tags=("icons",))))
     found["a resource is shown"] = meter.spend(kelifax.directory.find("pixel-kit"))
-    kelifax.views.count("pixel-kit")
-    found["views of a resource are stored, however many"] = meter.spend(kelifax.views.store())
-    found["and flushed into `viewCount`"] = meter.spend(kelifax.views.flush())
+    kelifax.view_counts.count("pixel-kit")
+    found["views of a resource are stored, however many"] = meter.spend(kelifax.view_counts.store())
+    found["and flushed into `viewCount`"] = meter.spend(kelifax.view_counts.flush())
     found["a vote"] = meter.spend(kelifax.reviews.vote("pixel-kit", "visitor", "c"))
     edit = kelifax.moderation.edit("pixel-kit", {"usagePurpose": "Draws icons, and explains how."}, ANN)
     found["it is edited"] = meter.spend(edit)

@@ -86,9 +86,9 @@ async def fill(kelifax):
     await kelifax.reviews.submit("pixel-kit", REVIEW, "c")
     for visitor in ("v1", "v2"):
         await kelifax.reviews.vote("pixel-kit", visitor, "c")
-    kelifax.views.count("pixel-kit")
-    await kelifax.views.store()
-    await kelifax.links.report("pixel-kit", "c")
+    kelifax.view_counts.count("pixel-kit")
+    await kelifax.view_counts.store()
+    await kelifax.link_checks.report("pixel-kit", "c")
     await kelifax.suggestions.suggest("pixel-kit", {"usagePurpose": "Draws icons, only better."}, "c")
     await kelifax.ownerships.claim("pixel-kit", "own@example.com", "It is ours since the beginning.", "c")
 
@@ -154,7 +154,7 @@ def test_voided_votes_are_counted_right_wherever_it_is_killed(killer, make_servi
 
 def test_views_are_counted_once_wherever_storing_or_flushing_is_killed(killer, make_services):
     async def flush(kelifax):
-        await kelifax.views.flush()
+        await kelifax.view_counts.flush()
 
     async def check(kelifax):
         assert (await kelifax.directory.find("pixel-kit")).views == 1

@@ -8,8 +8,6 @@ import pytest
 import hashrange
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.shared.errors import ResourceMissing, TooManyRequests
-from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from systems.tests.kelifax.entries import make_submission
 from systems.tests.kelifax.services import ANN, BOB, KelifaxServices
 
@@ -45,7 +43,7 @@ async def publish(kelifax, slug, url):
 @pytest.fixture
 def checker(clock):
     with hashrange.open(clock=clock) as opened:
-        yield KelifaxServices(opened, clock, fetcher=Fetcher(Policy(exempt=parse_exemptions(["127.0.0.1"]))))
+        yield KelifaxServices(opened, clock, KELIFAX_ALLOW="127.0.0.1")
 
 
 def test_a_dead_link_is_unpublished_after_a_week_and_one_that_comes_back_is_not(checker):
@@ -58,7 +56,7 @@ def test_a_dead_link_is_unpublished_after_a_week_and_one_that_comes_back_is_not(
                 checker.clock.advance(6 * HOUR)
                 if hour > 3 * 24:
                     answers["/sick"] = 200
-                await checker.links.run_due()
+                await checker.link_checks.run_due()
         live = {entry.slug for entry in (await checker.directory.browse(Filters())).entries}
         assert live == {"well", "robot", "sick"}
         (latest, *_) = await checker.moderation.history("dead")
@@ -73,17 +71,17 @@ def test_a_report_hastens_the_check_and_never_unpublishes_alone(checker):
     async def act():
         async with serve({"/dead": 404}) as site:
             await publish(checker, "dead", f"{site}/dead")
-            assert await checker.links.run_due() == []
+            assert await checker.link_checks.run_due() == []
             for _ in range(20):
-                await checker.links.report("dead", "c")
+                await checker.link_checks.report("dead", "c")
             with pytest.raises(TooManyRequests):
-                await checker.links.report("dead", "c")
+                await checker.link_checks.report("dead", "c")
             checker.clock.advance(2 * 60)
-            (outcome,) = await checker.links.run_due()
+            (outcome,) = await checker.link_checks.run_due()
             assert (outcome.alive, outcome.unpublished) == (False, False)
             assert (await checker.db.link("dead")).reports == 20
             with pytest.raises(ResourceMissing):
-                await checker.links.report("none", "d")
+                await checker.link_checks.report("none", "d")
 
     run(act())
 
@@ -93,7 +91,7 @@ def test_two_workers_check_a_link_once(checker):
         async with serve({"/well": 200}) as site:
             await publish(checker, "well", f"{site}/well")
             checker.clock.advance(3 * DAY)
-            found = await asyncio.gather(*(checker.links.run_due() for _ in range(4)))
+            found = await asyncio.gather(*(checker.link_checks.run_due() for _ in range(4)))
             assert sum(map(len, found)) == 1
 
     run(act())
@@ -103,7 +101,7 @@ def test_the_checker_never_reaches_private_addresses(kelifax):
     async def act():
         async with serve({"/": 200}) as site:
             await publish(kelifax, "inside", f"{site}/")
-            outcome = await kelifax.links.check("inside")
+            outcome = await kelifax.link_checks.check("inside")
             assert not outcome.alive
             assert "loopback" in outcome.text or "not" in outcome.text
 
@@ -115,25 +113,25 @@ def test_reported_links_wait_for_moderators_whatever_the_checker_finds(checker):
         async with serve({"/well": 200, "/dead": 404}) as site:
             for name in ("well", "dead"):
                 await publish(checker, name, f"{site}/{name}")
-                await checker.links.report(name, "10.0.0.1")
+                await checker.link_checks.report(name, "10.0.0.1")
                 checker.clock.advance(HOUR)
-            await checker.links.report("well", "10.0.0.2")
-            await checker.links.check("well")
-            await checker.links.check("dead")
-        first, cursor = await checker.links.waiting(1)
-        second, end = await checker.links.waiting(1, cursor)
+            await checker.link_checks.report("well", "10.0.0.2")
+            await checker.link_checks.check("well")
+            await checker.link_checks.check("dead")
+        first, cursor = await checker.link_checks.waiting(1)
+        second, end = await checker.link_checks.waiting(1, cursor)
         assert [(each.slug, each.reports, each.state.outcome) for each in (*first, *second)] == [
             ("well", 2, "answered 200"),
             ("dead", 1, "answered 404"),
         ]
         assert (first[0].created_at < second[0].created_at, end) == (True, None)
-        await checker.links.dismiss("well", BOB)
+        await checker.link_checks.dismiss("well", BOB)
         with pytest.raises(ResourceMissing):
-            await checker.links.dismiss("well", BOB)
+            await checker.link_checks.dismiss("well", BOB)
         assert next(each.verdict for each in await checker.moderation.history("well")) == "report-dismissed"
         await checker.deletion.delete("dead", ANN)
-        assert (await checker.links.waiting())[0] == []
-        await checker.links.report("well", "10.0.0.1")
-        assert (await checker.links.waiting())[0][0].reports == 1
+        assert (await checker.link_checks.waiting())[0] == []
+        await checker.link_checks.report("well", "10.0.0.1")
+        assert (await checker.link_checks.waiting())[0][0].reports == 1
 
     run(act())

@@ -83,9 +83,9 @@ def test_analytics_count_by_domain_and_views(kelifax):
         await kelifax.list_resource("Two Kit")
         await kelifax.submit("Three Kit", email="a@other.example.org")
         put_plain(kelifax.database, EXAMPLE | {"resourceSlug": "broken", "learningResources": "nonsense"})
-        kelifax.views.count("two-kit")
-        await kelifax.views.store()
-        await kelifax.views.flush()
+        kelifax.view_counts.count("two-kit")
+        await kelifax.view_counts.store()
+        await kelifax.view_counts.flush()
         report = await Analytics(kelifax.db).report()
         assert (report.total, report.damaged) == (4, 1)
         assert [(row.domain, row.submitted, row.approved, row.views) for row in report.domains] == [

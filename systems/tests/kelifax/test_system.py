@@ -1,13 +1,11 @@
 """The system as its host starts it: its settings, its demo, its worker."""
 
 import asyncio
-import re
 from pathlib import Path
 
 import pytest
 
 import hashrange
-from hashrange import Host
 from hashrange.hosting.discovery import find_systems
 from hashrange.hosting.system import HealthReporter
 from hashrange_systems.kelifax.application import PATTERNS
@@ -15,13 +13,15 @@ from hashrange_systems.kelifax.demo.demo_data import ADMIN, PASSWORD
 from hashrange_systems.kelifax.demo.demo_resource import load_resources
 from hashrange_systems.kelifax.search.query import SearchQuery
 from hashrange_systems.kelifax.service.directory import Filters
-from hashrange_systems.kelifax.settings import VARIABLES, Settings, read_settings
+from hashrange_systems.kelifax.settings import Settings
 from hashrange_systems.kelifax.system import SYSTEM
-from hashrange_systems.kelifax.worker import Job
-from hashrange_systems.shared.presence import WorkState
-from hashrange_systems.shared.settings import InvalidSetting
+from hashrange_systems.shared.application.settings import InvalidSetting
+from hashrange_systems.shared.work.loops import Loop, Loops
+from hashrange_systems.shared.work.presence import WorkState
+from systems.tests.hosting import make_host
 
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
+BASE_URL = "http://127.0.0.1:8002/kelifax"
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
@@ -30,17 +30,7 @@ def run(coroutine):
 
 
 def start(database, clock, directory=None, *, demo=False, **environment):
-    return SYSTEM.start(
-        Host(
-            database=database,
-            clock=clock,
-            directory=directory,
-            base_url="http://127.0.0.1:8002/kelifax",
-            demo=demo,
-            own_ports=frozenset(),
-            environment=environment,
-        )
-    )
+    return SYSTEM.start(make_host(database, clock, directory, base_url=BASE_URL, demo=demo, **environment))
 
 
 @pytest.fixture
@@ -67,7 +57,7 @@ def test_the_demo_is_written_once_however_often_it_is_called(opened, clock):
         clock.advance(3600)
         await asyncio.gather(system.fill_demo(), system.fill_demo())
         assert dump(opened) == before
-        services = system.application.services
+        services = system.application
         assert (await services.directory.facets()).total == 48
         assert len((await services.moderation.queue()).entries) == 4
         assert len((await services.suggestions.waiting())[0]) == 2
@@ -114,7 +104,7 @@ def test_the_worker_brings_an_approval_into_the_search_and_says_that_it_is_there
     async def act():
         system = start(opened, clock, demo=True)
         await system.fill_demo()
-        services = system.application.services
+        services = system.application
         assert (await services.presence.read()).state is WorkState.INTERRUPTED
         task = asyncio.create_task(system.work())
         async with asyncio.timeout(60):
@@ -137,13 +127,13 @@ def test_the_worker_brings_an_approval_into_the_search_and_says_that_it_is_there
 def test_a_process_without_background_work_tells_its_host_that_no_worker_is_there(opened, clock):
     async def act():
         system = start(opened, clock, KELIFAX_WORK="0")
-        services = system.application.services
+        services = system.application
         await services.presence.write()
         reporter: HealthReporter = system  # the host asks whoever is one
         health = await reporter.report_health()
         assert (health["healthy"], health["status"]) == (False, "interrupted")
         other = start(opened, clock)
-        await other.application.services.presence.write()
+        await other.application.presence.write()
         assert (await system.report_health())["healthy"] is True
         await system.close()
         await other.close()
@@ -151,20 +141,21 @@ def test_a_process_without_background_work_tells_its_host_that_no_worker_is_ther
     run(act())
 
 
-def test_a_job_that_never_succeeds_makes_the_worker_late(opened, clock):
+def test_a_loop_that_never_succeeds_makes_the_worker_late(opened, clock):
     async def fail():
         raise OSError("no network")
 
     async def act():
         system = start(opened, clock)
-        worker, services = system.application.worker, system.application.services
-        worker.jobs = [Job("views", 5, services.view_counts.store), Job("mails", 1, fail)]
-        task = asyncio.create_task(worker.work())
+        services = system.application
+        loops = [Loop("views", 5, services.view_counts.store), Loop("mails", 1, fail)]
+        services.loops = Loops(services.presence, loops)
+        task = asyncio.create_task(services.loops.work())
         async with asyncio.timeout(60):
-            while not worker.measure()[0].startswith("1 of 2"):  # noqa: ASYNC110 - the worker tells nobody
+            while services.loops.measure()[0] != "1 of 2 loops have run; failing: mails":  # noqa: ASYNC110 - nobody is told
                 await asyncio.sleep(0.01)
         clock.advance(3600)
-        assert worker.measure()[1] > 3_500_000
+        assert services.loops.measure()[1] > 3_500_000
         await services.presence.write()
         assert (await system.report_health())["status"] == "late"
         task.cancel()
@@ -176,7 +167,7 @@ def test_a_job_that_never_succeeds_makes_the_worker_late(opened, clock):
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_without_variables_everything_is_as_usual():
-    assert read_settings({}) == Settings()
+    assert Settings.read({}) == Settings()
 
 
 @pytest.mark.parametrize(
@@ -194,12 +185,10 @@ def test_without_variables_everything_is_as_usual():
 )
 def test_a_wrong_variable_is_refused_in_words_and_without_its_secret(variables, words):
     with pytest.raises(InvalidSetting, match=words) as refused:
-        read_settings(variables)
+        Settings.read(variables)
     assert "secret" not in str(refused.value)
 
 
 def test_every_variable_is_documented_as_it_is():
     text = DOCS.read_text("utf-8")
-    rows = [f"| `{each.name}` | {each.usual} | {each.meaning} |" for each in VARIABLES]
-    assert [row for row in rows if row not in text.splitlines()] == []
-    assert set(re.findall(r"`(KELIFAX_\w+)`", text)) >= {each.name for each in VARIABLES}
+    assert [each.row for each in Settings.list_variables() if each.row not in text.splitlines()] == []

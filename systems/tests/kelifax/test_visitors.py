@@ -237,7 +237,7 @@ def test_an_owner_confirms_is_granted_and_edits_until_the_right_is_taken_back(se
 def test_a_token_of_one_purpose_opens_nothing_else(kelifax):
     async def act():
         await kelifax.list_resource()
-        token = kelifax.signer.sign("claim", ["pixel-kit", "x"], kelifax.clock.millis() + 1000)
+        token = kelifax.runtime.signer.sign("claim", ["pixel-kit", "x"], kelifax.clock.millis() + 1000)
         for attempt in (
             kelifax.ownerships.edit(token, {}),
             kelifax.submissions.confirm(token),

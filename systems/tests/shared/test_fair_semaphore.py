@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from hashrange_systems.shared.fair_semaphore import FairSemaphore, PermitLimit, SemaphoreFull
+from hashrange_systems.shared.work.fair_semaphore import FairSemaphore, PermitLimit, SemaphoreFull
 
 
 def serve(permits, callers):

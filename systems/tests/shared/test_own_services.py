@@ -17,7 +17,7 @@ PAGES = "http://127.0.0.1:29801"
 FETCHERS = {
     AURA: lambda application: application.services.crawler.tools.fetcher,
     CHECKS: lambda application: application.outbound.fetcher,
-    KELIFAX: lambda application: application.services.link_checks.fetcher,
+    KELIFAX: lambda application: application.link_checks.fetcher,
 }
 
 

@@ -8,9 +8,9 @@ from jinja2 import DictLoader
 
 import hashrange
 from hashrange import Delete, Item, Patterns, Query, ServiceError, Table
-from hashrange_systems.shared.presence import Gap, Presence, PresenceFields, WorkState
 from hashrange_systems.shared.web.metrics import describe_workers, make_metrics_response
 from hashrange_systems.shared.web.templating import make_environment
+from hashrange_systems.shared.work.presence import Gap, Presence, PresenceFields, WorkState
 
 ponds = Table("ponds", "pk", "sk")
 

@@ -37,9 +37,9 @@ from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.fetching.resolver import Resolver
-from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret
+from hashrange_systems.shared.work.presence import Presence
 
 LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1"])
 

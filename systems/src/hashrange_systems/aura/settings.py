@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from hashrange_systems.shared.application.settings import InvalidSetting, Variable
 from hashrange_systems.shared.channels.email_sender import MailServer
 from hashrange_systems.shared.fetching.policy import Exemption
 from hashrange_systems.shared.settings import (
-    InvalidSetting,
-    Variable,
     list_mail_variables,
     parse_addresses,
     parse_file,

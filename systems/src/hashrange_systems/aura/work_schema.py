@@ -35,7 +35,7 @@ from hashrange import (
 from hashrange_systems.aura.model.page_type import ProductState
 from hashrange_systems.aura.schema import Currency
 from hashrange_systems.shared.channels.channel_type import Shown
-from hashrange_systems.shared.presence import PresenceFields
+from hashrange_systems.shared.work.presence import PresenceFields
 
 work = Table("${AURA_WORK_TABLE:-aura-historia-work}", "pk", "sk", ttl="expires_at", indexes=[
     Lsi("FrontierIndex", "pk", "turn"),

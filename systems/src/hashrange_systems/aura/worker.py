@@ -22,7 +22,7 @@ from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.service.watches import Watches
 from hashrange_systems.aura.work_schema import WorkerPresence
-from hashrange_systems.shared.presence import Presence
+from hashrange_systems.shared.work.presence import Presence
 
 if TYPE_CHECKING:
     from hashrange import Clock

@@ -34,9 +34,9 @@ from hashrange_systems.shared.channels.type_registry import close_senders, make_
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import ServiceLocation
 from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret
+from hashrange_systems.shared.work.presence import Presence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

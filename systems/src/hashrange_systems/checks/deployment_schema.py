@@ -5,7 +5,7 @@ from typing import Annotated
 
 from hashrange import Item, Key, Secret, Stored, Ttl
 from hashrange_systems.checks.table_definitions import checks, users
-from hashrange_systems.shared.presence import PresenceFields
+from hashrange_systems.shared.work.presence import PresenceFields
 
 
 class AddressPolicy(Item, table=users, PK="POLICY", SK="POLICY"):

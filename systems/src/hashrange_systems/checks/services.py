@@ -21,9 +21,9 @@ from hashrange_systems.checks.service.two_factor import SecondFactors
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.channels.sender import Sender
-from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.signed_token import TokenSigner
 from hashrange_systems.shared.web.session import SessionCookies
+from hashrange_systems.shared.work.presence import Presence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

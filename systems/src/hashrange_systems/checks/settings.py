@@ -11,10 +11,9 @@ from pathlib import Path
 
 from hashrange_systems.checks.service.check_type import RDAP
 from hashrange_systems.checks.service.ebay_search import EbayAccess
+from hashrange_systems.shared.application.settings import InvalidSetting, Variable
 from hashrange_systems.shared.channels.email_sender import MailServer
 from hashrange_systems.shared.settings import (
-    InvalidSetting,
-    Variable,
     list_mail_variables,
     parse_addresses,
     parse_file,

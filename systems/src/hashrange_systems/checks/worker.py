@@ -30,8 +30,8 @@ from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.fair_semaphore import FairSemaphore, PermitLimit, PermitRequest, SemaphoreFull
-from hashrange_systems.shared.retry import retry_transient
+from hashrange_systems.shared.work.fair_semaphore import FairSemaphore, PermitLimit, PermitRequest, SemaphoreFull
+from hashrange_systems.shared.work.retry import retry_transient
 
 log = logging.getLogger(__name__)
 

@@ -1,11 +1,7 @@
-"""Builds the application from its parts, for the host and for the command line."""
+"""The application of the directory: one of each of its services, and its background work."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
-from hashrange import Clock, Transport
 from hashrange_systems.kelifax.logos.logo_consumer import LogoConsumer
 from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
 from hashrange_systems.kelifax.logos.logos import Logos
@@ -33,157 +29,82 @@ from hashrange_systems.kelifax.service.reviews import Reviews
 from hashrange_systems.kelifax.service.submissions import Submissions
 from hashrange_systems.kelifax.service.suggestions import Suggestions
 from hashrange_systems.kelifax.service.view_counts import ViewCounts
-from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.settings import Settings
-from hashrange_systems.kelifax.worker import Worker
-from hashrange_systems.shared.channels.channel_type import SenderParts
-from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.channels.sender import Sender
+from hashrange_systems.shared.application.application_type import ApplicationType
+from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.type_registry import EMAIL
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.own_address import ServiceLocation
-from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.presence import Presence
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
-from hashrange_systems.shared.secret_file import find_secret
-from hashrange_systems.shared.signed_token import TokenSigner
+from hashrange_systems.shared.work.loops import Loop, Loops
+from hashrange_systems.shared.work.presence import Presence
 
 PATTERNS = (Kelifax, LogoRecords)  # all tables of the system
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment(ServiceLocation):
-    """Where the system runs, its directory, and whether it shows the demo."""
-
-    directory: Path | None = None
-    demo_admin: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """The services and the worker."""
+    """The services of the directory; `service/__init__.py` says for whom each is."""
 
-    services: Services
-    worker: Worker
-    index_consumer: IndexConsumer
-    sandbox: Sandbox
+    def __init__(self, runtime: Runtime[Settings]) -> None:
+        settings, clock, directory = runtime.settings, runtime.clock, runtime.directory
+        fetcher = Fetcher(runtime.make_policy(settings.allow), user_agent="hashrange-kelifax")
+        signer, sender = runtime.signer, EMAIL.make_sender(runtime.make_sender_parts(fetcher))
+        by_mail = sender is not None
+        self.runtime, self.clock, self.mailbox = runtime, clock, runtime.mailbox
+        self.db = db = runtime.bind(Kelifax.open)
+        logo_records = runtime.bind(LogoRecords.open)
+        sandbox = Sandbox(processes=2, modules=["hashrange_systems.kelifax.logos.image"])
+        runtime.on_close(sandbox.close)
+        self.index_consumer = IndexConsumer(db, directory / "search" if directory else None)
+        runtime.on_close(self.index_consumer.close)
+        self.search = Search(db, self.index_consumer)
+        self.logos = logos = Logos(logo_records, db, open_store(settings.logos, directory), sandbox, clock)
+        self.logo_consumer = LogoConsumer(db, logo_records)
+        mailer, quotas = Mailer(db, clock, enabled=by_mail), Quotas(db, clock)
+        self.outbox = MailOutbox(
+            db=db, clock=clock, signer=signer, sender=sender, base_url=runtime.base_url, site=settings.site
+        )
+        self.directory = Directory(db, clock, signer)
+        self.duplicates = duplicates = Duplicates(db, clock)
+        self.proofs = Proofs(db, clock, runtime.secret, settings.proof_cost)
+        self.submissions = Submissions(
+            db, clock, signer, self.proofs, quotas, duplicates, mailer, by_mail=by_mail, renew_logo=logos.renew
+        )
+        self.moderation = moderation = Moderation(db, clock, mailer, duplicates, logos.exists, logos.record_use)
+        self.suggestions = Suggestions(db, clock, quotas, moderation, logos.record_suggestion)
+        self.link_checks = LinkChecks(db, clock, fetcher, quotas, moderation)
+        self.view_counts = ViewCounts(db, clock)
+        runtime.on_close(self.view_counts.store)
+        self.reviews = Reviews(db, clock, signer, quotas, mailer, by_mail=by_mail)
+        self.favourites = Favourites(db, clock)
+        self.ownerships = Ownerships(db, clock, signer, quotas, mailer, moderation, by_mail=by_mail)
+        self.digests = Digests(db, clock, signer, quotas, mailer, runtime.base_url)
+        self.admins = Admins(db, clock)
+        self.deletion = Deletion(db, clock)
+        self.analytics = Analytics(db)
+        self.privacy = Privacy(db, clock, self.reviews)
+        self.adoption = Adoption(db, clock, self.deletion, PATTERNS)
+        self.presence = Presence(db, WorkerPresence, clock, works=settings.works)
+        self.loops = Loops(self.presence, self.list_loops())
 
-    async def close(self) -> None:
-        """Store the last views, and release processes and files."""
-        await self.services.view_counts.store()
-        await self.index_consumer.close()
-        self.sandbox.close()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What several services need."""
-
-    db: Kelifax
-    clock: Clock
-    signer: TokenSigner
-    mailer: Mailer
-    quotas: Quotas
-    duplicates: Duplicates
-    proofs: Proofs
-    moderation: Moderation
-    deletion: Deletion
-    fetcher: Fetcher
-    sender: Sender | None
-
-    @property
-    def by_mail(self) -> bool:
-        """Whether addresses are confirmed by mail."""
-        return self.sender is not None
-
-
-def build_application(database: Transport, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
-    """Create the services and the worker."""
-    directory = deployment.directory
-    secret = find_secret(settings.secret, directory)
-    db = Kelifax.open(database, clock=clock, secret=secret)
-    logo_records = LogoRecords.open(database, clock=clock, secret=secret)
-    mailbox = Mailbox(clock) if deployment.demo_admin else None
-    sandbox = Sandbox(processes=2, modules=["hashrange_systems.kelifax.logos.image"])
-    logos = Logos(logo_records, db, open_store(settings.logos, directory), sandbox, clock)
-    parts = make_parts(db, clock, settings, deployment, mailbox, logos)
-    index_consumer = IndexConsumer(db, directory / "search" if directory else None)
-    services = make_services(parts, settings, deployment, logos, Search(db, index_consumer), mailbox)
-    outbox = MailOutbox(
-        db=db,
-        clock=clock,
-        signer=parts.signer,
-        sender=parts.sender,
-        base_url=deployment.base_url,
-        site=settings.site,
-    )
-    worker = Worker(services, outbox, index_consumer, LogoConsumer(db, logo_records))
-    return Application(services=services, worker=worker, index_consumer=index_consumer, sandbox=sandbox)
-
-
-def make_parts(
-    db: Kelifax, clock: Clock, settings: Settings, deployment: Deployment, mailbox: Mailbox | None, logos: Logos
-) -> Parts:
-    """Create what several services need; in the demo mails stay in a mailbox."""
-    signer = TokenSigner(db.session.secret, "kelifax")
-    policy = Policy(
-        exempt=settings.allow,
-        own_ports=deployment.own_ports,
-        own=deployment.own,
-    )
-    fetcher = Fetcher(policy, user_agent="hashrange-kelifax")
-    sender = EMAIL.make_sender(SenderParts(fetcher=fetcher, clock=clock, mail=settings.mail, mailbox=mailbox))
-    mailer, duplicates = Mailer(db, clock, enabled=sender is not None), Duplicates(db, clock)
-    return Parts(
-        db=db,
-        clock=clock,
-        signer=signer,
-        mailer=mailer,
-        quotas=Quotas(db, clock),
-        duplicates=duplicates,
-        proofs=Proofs(db, clock, signer.secret, settings.proof_cost),
-        moderation=Moderation(db, clock, mailer, duplicates, logos.exists, logos.record_use),
-        deletion=Deletion(db, clock),
-        fetcher=fetcher,
-        sender=sender,
-    )
+    def list_loops(self) -> list[Loop]:
+        """Return the background work: mails, view counts, features, links, digests, search, logos, foreign writes."""
+        foreign_writes = self.adoption.make_consumer()
+        loops = [
+            Loop("search", 0.5, self.index_consumer.catch_up, in_each_process=True),  # each has an index of its own
+            Loop("mails", 1, self.outbox.send_all_due),
+            Loop("views", 5, self.view_counts.store),
+            Loop("view counts", 300, self.view_counts.flush),
+            Loop("features", 30, self.moderation.run_due_features),
+            Loop("digests", 60, self.digests.send_due),
+            Loop("facets", 600, self.directory.count_facets),
+            Loop("foreign writes", 2, lambda: self.adoption.follow(foreign_writes)),
+            Loop("damage reasons", 3600, self.adoption.replace_reasons),
+            Loop("logos", 2, self.logo_consumer.catch_up),
+            Loop("unused logos", 600, self.logos.sweep),
+        ]
+        if not self.runtime.demo:  # its hosts do not exist
+            loops.append(Loop("links", 30, self.link_checks.run_due))
+        return loops
 
 
-def make_services(
-    parts: Parts, settings: Settings, deployment: Deployment, logos: Logos, search: Search, mailbox: Mailbox | None
-) -> Services:
-    """Create the services."""
-    db, clock, signer, quotas, mailer = parts.db, parts.clock, parts.signer, parts.quotas, parts.mailer
-    by_mail, moderation = parts.by_mail, parts.moderation
-    submissions = Submissions(
-        db, clock, signer, parts.proofs, quotas, parts.duplicates, mailer, by_mail=by_mail, renew_logo=logos.renew
-    )
-    reviews = Reviews(db, clock, signer, quotas, mailer, by_mail=by_mail)
-    return Services(
-        db=db,
-        clock=clock,
-        signer=signer,
-        site=settings.site,
-        directory=Directory(db, clock, signer),
-        search=search,
-        submissions=submissions,
-        duplicates=parts.duplicates,
-        proofs=parts.proofs,
-        logos=logos,
-        suggestions=Suggestions(db, clock, quotas, moderation, logos.record_suggestion),
-        link_checks=LinkChecks(db, clock, parts.fetcher, quotas, moderation),
-        view_counts=ViewCounts(db, clock),
-        reviews=reviews,
-        favourites=Favourites(db, clock),
-        ownerships=Ownerships(db, clock, signer, quotas, mailer, moderation, by_mail=by_mail),
-        digests=Digests(db, clock, signer, quotas, mailer, deployment.base_url),
-        admins=Admins(db, clock),
-        moderation=moderation,
-        deletion=parts.deletion,
-        analytics=Analytics(db),
-        privacy=Privacy(db, clock, reviews),
-        adoption=Adoption(db, clock, parts.deletion, PATTERNS),
-        presence=Presence(db, WorkerPresence, clock, works=settings.works),
-        mailbox=mailbox,
-        demo_admin=deployment.demo_admin,
-    )
+APPLICATION = ApplicationType(Application, Settings, PATTERNS)

@@ -22,7 +22,7 @@ from hashrange import (
     camel,
 )
 from hashrange_systems.shared.email_address import fold_email
-from hashrange_systems.shared.presence import PresenceFields
+from hashrange_systems.shared.work.presence import PresenceFields
 
 records = Table(
     "${KELIFAX_RECORDS_TABLE:-kelifax-records}",

@@ -6,30 +6,14 @@ The variables of a system begin with its name (`CHECKS_URL`); those of the mail 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hashrange import HashrangeError
+from hashrange_systems.shared.application.settings import MIN_SECRET_LENGTH, InvalidSetting, Variable
 from hashrange_systems.shared.channels.email_sender import MailServer, MailServerInvalid, read_server
 from hashrange_systems.shared.channels.sender import DeliveryRefused
 from hashrange_systems.shared.fetching.errors import PolicyInvalid
 from hashrange_systems.shared.fetching.policy import Exemption, parse_exemptions
-
-MIN_SECRET_LENGTH = 16
-
-
-class InvalidSetting(HashrangeError):
-    """An environment variable with an invalid value; the text names the variable and the rule."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """An environment variable: its default in words, and its meaning."""
-
-    name: str
-    usual: str
-    meaning: str
 
 
 def read_variables(environment: Mapping[str, str], variables: Sequence[Variable]) -> dict[str, str]:

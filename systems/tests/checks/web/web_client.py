@@ -16,7 +16,7 @@ from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.presence import Presence
+from hashrange_systems.shared.work.presence import Presence
 from systems.tests.checks.services import ServiceSet, do
 
 BASE_URL = "http://127.0.0.1:8002/checks"

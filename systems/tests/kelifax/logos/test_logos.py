@@ -18,9 +18,9 @@ from hashrange_systems.kelifax.logos.object_store import LogoStore, open_store
 from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.record_item import OpenSuggestion
 from hashrange_systems.kelifax.schema import Kelifax, checkpoints
+from hashrange_systems.shared.application.settings import InvalidSetting
 from hashrange_systems.shared.errors import InvalidInput
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
-from hashrange_systems.shared.settings import InvalidSetting
 from systems.tests.kelifax.entries import NOON, approve, submit
 from systems.tests.kelifax.services import KelifaxServices, make_form
 

@@ -14,11 +14,11 @@ from starlette.routing import Mount
 
 import hashrange
 from hashrange import SystemClock
-from hashrange_systems.kelifax.application import PATTERNS, Deployment, build_application
+from hashrange_systems.kelifax.application import APPLICATION, PATTERNS
 from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.service.actor import OPERATOR
-from hashrange_systems.kelifax.settings import read_settings
 from hashrange_systems.kelifax.web.app import make_app
+from systems.tests.hosting import make_host
 from tests.conftest import find_free_port
 
 PASSWORD = "a long password of moderators"
@@ -65,20 +65,17 @@ class RunningSite:
 
     async def serve(self, database, smtp_port):
         self.database = database
-        settings = read_settings(
-            {"KELIFAX_SMTP_URL": f"smtp://127.0.0.1:{smtp_port}", "KELIFAX_SENDER": "kelifax@example.com"}
-        )
-        deployment = Deployment(base_url=self.url, own_ports=frozenset({self.port}))
-        application = build_application(database, SystemClock(), settings, deployment)
-        self.services, self.worker = application.services, application.worker
-        app = Starlette(routes=[Mount("/kelifax", make_app(self.services, self.url))])
+        mail = {"KELIFAX_SMTP_URL": f"smtp://127.0.0.1:{smtp_port}", "KELIFAX_SENDER": "kelifax@example.com"}
+        host = make_host(database, SystemClock(), base_url=self.url, own_ports={self.port}, **mail)
+        self.services = APPLICATION.open(host)
+        app = Starlette(routes=[Mount("/kelifax", make_app(self.services))])
         self.server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_level="warning", lifespan="off"))
-        work = asyncio.create_task(self.worker.work())
+        work = asyncio.create_task(self.services.loops.work())
         self.ready.set()
         await self.server.serve()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        await application.close()
+        await self.services.runtime.close()
 
     # ── contents ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def publish(self, name, **more):

@@ -70,7 +70,7 @@ def test_lists_continue_by_cursor_and_a_forged_one_is_refused(client):
 def test_nothing_personal_leaves_the_api(client):
     client.publish("Pixel Kit")
     client.submit("Waiting Room")
-    client.do(client.worker.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     browser = client.visitor()
     answers = [
         browser.get(path)

@@ -111,7 +111,7 @@ def approve(tab, name, *, script):
 
 def find(tab, running, name, *, script):
     """Find it by a word with a typing error, while typing or by sending the form."""
-    running.do(running.worker.index_consumer.catch_up())
+    running.do(running.services.index_consumer.catch_up())
     tab.goto("./")
     word = name.split()[0]
     box = tab.get_by_label("Search the directory")

@@ -38,7 +38,7 @@ ADMIN = ("/admin/queue", "/admin/live", "/admin/live/odd-tool", "/admin/rejected
 def test_a_damaged_resource_breaks_no_page_feed_or_export(client, damage):
     client.publish("Pixel Kit")
     put_plain(client.database, LISTED | {"resourceSlug": "odd-tool"} | damage)
-    client.do(client.application.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     visitor, admin = client.visitor(), client.admin()
     answers = {path: (admin if path in ADMIN else visitor).get(path) for path in (*PUBLIC, *ADMIN)}
     assert {path: answer.status_code for path, answer in answers.items() if answer.status_code != 200} == {}

@@ -50,7 +50,7 @@ def site(running):
 def linked(running):
     """The pages behind links of mails, and of a damaged resource; each by the route that it is an example of."""
     services = running.services
-    sign = services.signer.sign
+    sign = services.runtime.signer.sign
     waiting, rejected = running.submit("Waiting Room"), running.submit("Rejected Kit")
     running.do(services.moderation.reject(rejected, ACTOR, "Say what it costs."))
     ids = {slug: running.do(read_submission(services, slug)) for slug in (waiting, rejected)}

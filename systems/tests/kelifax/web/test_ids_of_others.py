@@ -92,7 +92,9 @@ def links(client, victim):
         if found and path not in tokens:
             tokens[path] = found[-1 if "claim" in path else 0].rpartition("/")[2]
     expires = client.clock.millis() + 10**9
-    tokens["/digest/unsubscribe/{token}"] = client.services.signer.sign("unsubscribe", ["d@example.com"], expires)
+    tokens["/digest/unsubscribe/{token}"] = client.services.runtime.signer.sign(
+        "unsubscribe", ["d@example.com"], expires
+    )
     assert set(tokens) == set(BY_LINK)
     return tokens
 

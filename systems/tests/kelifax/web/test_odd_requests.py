@@ -48,7 +48,7 @@ def fill(path, value):
 
 def test_no_route_answers_an_odd_address_with_500(client):
     client.publish("Pixel Kit")
-    client.do(client.application.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     admin = client.admin()
     failed = []
     paths = list_paths("GET")

@@ -28,7 +28,7 @@ def adopt(client, item):
         put_plain(client.database, item | own | {"searchText": f"old tool {number}"})
     report = client.do(client.services.adoption.adopt())
     assert (report.resources, report.damaged) == (len(SLUGS), {})
-    client.do(client.application.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
 
 
 def find_pages(text):

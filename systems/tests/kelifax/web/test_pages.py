@@ -98,7 +98,7 @@ def test_a_rejected_resource_is_changed_and_sent_again_by_the_mailed_link(client
 def test_filters_combine_with_sorting_and_pages(client):
     for number in range(30):
         client.publish(f"Tool {number:02d}", tags=["even" if number % 2 == 0 else "odd"], pricing=["paid"])
-    client.do(client.worker.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     browser = client.visitor()
     first = browser.get("/browse", params={"sort": "name"})
     names = re.findall(r">(Tool \d\d)</a>", first.text)
@@ -118,7 +118,7 @@ def test_filters_combine_with_sorting_and_pages(client):
 def test_a_damaged_resource_of_an_original_table_has_its_page_and_hides_nothing(client):
     put_plain(client.database, DAMAGED)
     client.publish("Pixel Kit")
-    client.do(client.worker.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     browser = client.visitor()
     page = browser.get("/r/my_tool-kit")
     assert page.status_code == 200
@@ -142,7 +142,7 @@ def test_a_damaged_resource_of_an_original_table_has_its_page_and_hides_nothing(
 
 def test_a_damaged_resource_is_marked_in_every_list(client):
     put_plain(client.database, DAMAGED | {"damage": {"learningResources is wrong: secret@person.example"}})
-    client.do(client.application.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     browser = client.visitor()
     for path in ("/", "/browse", "/browse?sort=name", "/search?q=old", "/search/instant?q=old", "/category/gadgets"):
         page = browser.get(path)
@@ -155,7 +155,7 @@ def test_a_damaged_resource_is_marked_in_every_list(client):
 @pytest.mark.parametrize("tag", ["CI/CD", "a/b/c", "50%", "C#", "what?", "x & y"])
 def test_the_page_of_a_tag_is_found_whatever_the_tag_contains(client, tag):
     slug = client.publish("Pixel Kit", tags=[tag])
-    client.do(client.application.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     browser = client.visitor()
     (link,) = set(re.findall(r'href="/kelifax(/tag/[^"]+)"', browser.get(f"/r/{slug}").text))
     page = browser.get(link.replace("&amp;", "&"))
@@ -293,7 +293,7 @@ def test_the_digest_is_confirmed_and_ended_with_one_request(client):
     client.publish("Pixel Kit")
     client.clock.advance(120)
     assert client.do(client.services.digests.send_due()) == 1
-    client.do(client.worker.send_mails())
+    client.do(client.services.outbox.send_all_due())
     link = client.find_link("/digest/unsubscribe/")
     ended = client.visitor().post(link, data={"List-Unsubscribe": "One-Click"})
     assert ended.status_code == 200
@@ -371,7 +371,7 @@ def test_a_missing_worker_is_said_everywhere(client):
 
 def test_health_names_the_resources_that_the_search_does_not_have(client):
     client.do(client.services.presence.write())
-    client.application.index_consumer.skipped.add("odd-tool")
+    client.services.index_consumer.skipped.add("odd-tool")
     health = client.visitor().get("/health").json()
     assert (health["status"], health["healthy"]) == ("search incomplete", False)
     assert health["searchSkippedSlugs"] == ["odd-tool"]

@@ -62,7 +62,7 @@ def test_markup_in_every_field_is_text_on_every_page(client):
     send(browser, f"/r/{slug}/suggest", note=MARKUP, **changed)
     send(admin, f"/admin/live/{slug}", do="unpublish", reason=MARKUP)
     send(admin, f"/admin/live/{slug}", do="undo")
-    client.do(client.worker.index_consumer.catch_up())
+    client.do(client.services.index_consumer.catch_up())
     public = [
         "/",
         "/browse",
@@ -226,7 +226,7 @@ def test_pending_logos_and_odd_names_are_not_public(client):
     browser = client.visitor()
     name = browser.post("/api/logos", content=output.getvalue()).json()["logoImage"]
     slug = client.submit("Pixel Kit", logoImage=name)
-    client.do(client.worker.logo_consumer.catch_up())
+    client.do(client.services.logo_consumer.catch_up())
     assert browser.get(f"/logo/{name}").status_code == 404
     assert client.admin().get(f"/admin/logo/{name}").status_code == 200
     client.do(client.services.moderation.approve(slug, client.moderator))

@@ -10,14 +10,14 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import hashrange
-from hashrange_systems.kelifax.application import PATTERNS, Deployment, build_application
+from hashrange_systems.kelifax.application import APPLICATION, PATTERNS
 from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.record_item import Admin
 from hashrange_systems.kelifax.service.actor import OPERATOR, Actor
-from hashrange_systems.kelifax.settings import read_settings
 from hashrange_systems.kelifax.web.app import make_app
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.password import hash_password
+from systems.tests.hosting import make_host
 from systems.tests.kelifax.web.running_site import PASSWORD, make_form
 
 BASE_URL = "http://127.0.0.1:8002/kelifax"
@@ -38,12 +38,10 @@ class WebClient:
     def __init__(self, database, clock, *, base_url=BASE_URL):
         hashrange.create_tables(database, *PATTERNS)
         self.database, self.clock, self.base_url = database, clock, base_url
-        settings = read_settings({"KELIFAX_PROOF_COST": "200"})
-        self.application = build_application(
-            database, clock, settings, Deployment(base_url=base_url, demo_admin=("demo", "demo password"))
+        self.services = APPLICATION.open(
+            make_host(database, clock, base_url=base_url, demo=True, KELIFAX_PROOF_COST="200")
         )
-        self.services, self.worker = self.application.services, self.application.worker
-        self.site = Starlette(routes=[Mount("/kelifax", make_app(self.services, base_url))])
+        self.site = Starlette(routes=[Mount("/kelifax", make_app(self.services))])
         self.loop = asyncio.new_event_loop()
 
     def do(self, awaitable):
@@ -53,7 +51,7 @@ class WebClient:
         return self.loop.run_until_complete(wait())
 
     def close(self):
-        self.do(self.application.close())
+        self.do(self.services.runtime.close())
         self.loop.close()
 
     def visitor(self, peer="127.0.0.1", **headers):
@@ -80,7 +78,7 @@ class WebClient:
 
     def read_mails(self):
         """Send what is due, and return the texts of all mails, latest first."""
-        self.do(self.worker.send_mails())
+        self.do(self.services.outbox.send_all_due())
         return [mail.notification.text for mail in self.services.mailbox.mails("visitor")]
 
     def find_link(self, path):

@@ -22,7 +22,7 @@ from hashrange_systems.aura.model.page_url import MAX_DEPTH
 from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, Shop, Url
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.frontier import Frontier, begin_run
-from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
+from hashrange_systems.aura.service.schedule import RENEWAL_INTERVAL_S
 from hashrange_systems.aura.service.site import (
     MAX_FAILURES,
     MAX_TRIES,
@@ -38,8 +38,9 @@ from hashrange_systems.aura.work_schema import CrawlReport, ShopOptions, Waiting
 from hashrange_systems.shared.epoch import to_second
 from hashrange_systems.shared.errors import ApplicationError
 from hashrange_systems.shared.fetching.errors import FetchError, RequestRefused
-from hashrange_systems.shared.retry import retry_transient
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
+from hashrange_systems.shared.work.lease import LeaseLost, keep_alive
+from hashrange_systems.shared.work.retry import retry_transient
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -89,7 +90,7 @@ class Crawler:
         """Crawl a shop to its end; None if it failed, was stopped, or another worker has it."""
         shop = await self.db.shop(lease.domain).required()
         try:
-            return await keep_alive(lambda: self.crawls.extend(lease), self._run(shop, lease))
+            return await keep_alive(lambda: self.crawls.extend(lease), self._run(shop, lease), RENEWAL_INTERVAL_S)
         except LeaseLost:
             log.warning("the lease of a crawl was lost", extra={"fields": {"shop": lease.domain}})
         except CrawlStopped:

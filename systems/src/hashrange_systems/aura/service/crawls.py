@@ -25,8 +25,8 @@ from hashrange_systems.aura.service.schedule import (
 )
 from hashrange_systems.aura.work_schema import Work
 from hashrange_systems.shared.epoch import to_second
-from hashrange_systems.shared.retry import retry_transient
 from hashrange_systems.shared.text import shorten
+from hashrange_systems.shared.work.retry import retry_transient
 
 if TYPE_CHECKING:
     from hashrange import Clock

@@ -10,7 +10,7 @@ from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.damaged_shops import DamagedShops
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.work_schema import WorkerPresence
-from hashrange_systems.shared.presence import Monitoring, Presence, PresenceFields, WorkState
+from hashrange_systems.shared.work.presence import Monitoring, Presence, PresenceFields, WorkState
 
 if TYPE_CHECKING:
     from hashrange import Clock

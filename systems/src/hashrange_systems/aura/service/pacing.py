@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from weakref import WeakValueDictionary
 
 from hashrange_systems.aura.model.domain import strip_www
-from hashrange_systems.shared.retry import Sleep
+from hashrange_systems.shared.work.retry import Sleep
 
 MAX_CRAWL_DELAY_S = 30.0  # a longer one is asked by mistake, and would keep a crawl running for months
 MAX_WAIT_S = 600.0  # of a crawl that goes on; if a server asks for more, the crawl ends and goes on after that time

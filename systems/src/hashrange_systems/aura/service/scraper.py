@@ -20,10 +20,10 @@ from hashrange_systems.aura.model.breakage import Coverage, find_breakage
 from hashrange_systems.aura.schema import Aura, LeasedScrape, Product, Scraped, Shop, Url
 from hashrange_systems.aura.service.crawler import GONE, STOPPED, CrawlFailed, CrawlLimits, CrawlStopped
 from hashrange_systems.aura.service.frontier import is_over
-from hashrange_systems.aura.service.lease_renewal import LeaseLost, keep_alive
 from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder, ProductVisit, find_proven
 from hashrange_systems.aura.service.products import Products
 from hashrange_systems.aura.service.registry import read_overrides
+from hashrange_systems.aura.service.schedule import RENEWAL_INTERVAL_S
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import (
     MAX_FAILURES,
@@ -40,8 +40,9 @@ from hashrange_systems.aura.work_schema import NewChange, ScrapeReport, ScrapeRu
 from hashrange_systems.shared.epoch import from_ms, to_second
 from hashrange_systems.shared.errors import ApplicationError
 from hashrange_systems.shared.fetching.errors import FetchError, RequestRefused
-from hashrange_systems.shared.retry import retry_transient
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
+from hashrange_systems.shared.work.lease import LeaseLost, keep_alive
+from hashrange_systems.shared.work.retry import retry_transient
 
 if TYPE_CHECKING:
     from hashrange import Clock
@@ -71,7 +72,7 @@ class Scraper:
         """Scrape a shop to its end; None if it failed, was stopped, or another worker has it."""
         shop = await self.db.shop(lease.domain).required()
         try:
-            return await keep_alive(lambda: self.scrapes.extend(lease), self._run(shop, lease))
+            return await keep_alive(lambda: self.scrapes.extend(lease), self._run(shop, lease), RENEWAL_INTERVAL_S)
         except LeaseLost:
             log.warning("the lease of a scrape was lost", extra={"fields": {"shop": lease.domain}})
         except CrawlStopped:

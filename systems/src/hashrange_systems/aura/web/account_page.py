@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.aura.service.members import name_key
-from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
+from hashrange_systems.aura.web.dependencies import AuraPages, Deps, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.work_schema import Subscription
 from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES
@@ -29,7 +29,7 @@ async def show_account(request: Request, deps: Deps, visitor: SignedIn) -> Respo
 
 async def render_account(
     request: Request,
-    deps: PageDependencies,
+    deps: AuraPages,
     visitor: Visitor,
     *,
     new_key: str = "",

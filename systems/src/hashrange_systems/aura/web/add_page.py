@@ -11,7 +11,7 @@ from hashrange_systems.aura.model.country import all_countries
 from hashrange_systems.aura.service.members import find_limited
 from hashrange_systems.aura.service.preview import DryRun
 from hashrange_systems.aura.service.registry import SHOP_TYPES, ImportReport, ShopInput
-from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
+from hashrange_systems.aura.web.dependencies import AuraPages, Deps, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.web.page_view import link_shop
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput
@@ -67,7 +67,7 @@ async def add_shop(request: Request, deps: Deps, sent: Posted) -> Response:
 
 def render_add(
     request: Request,
-    deps: PageDependencies,
+    deps: AuraPages,
     visitor: Visitor,
     values: dict[str, str],
     *,
@@ -110,7 +110,7 @@ async def import_shops(request: Request, deps: Deps, sent: Posted) -> Response:
 
 def render_import(
     request: Request,
-    deps: PageDependencies,
+    deps: AuraPages,
     visitor: Visitor,
     *,
     rows: str = "",

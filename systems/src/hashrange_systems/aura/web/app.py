@@ -22,7 +22,7 @@ from hashrange_systems.aura.web import (
 from hashrange_systems.aura.web.account import MemberAccounts
 from hashrange_systems.aura.web.add_page import MAX_CSV_BYTES
 from hashrange_systems.aura.web.api.api_app import make_api
-from hashrange_systems.aura.web.dependencies import PageDependencies
+from hashrange_systems.aura.web.dependencies import AuraPages
 from hashrange_systems.aura.web.page_renderer import STATIC, PageRenderer
 from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.shared.errors import SignInRequired
@@ -54,7 +54,7 @@ def make_app(services: Services, base_url: str, run_now: RunNow) -> FastAPI:
     renderer = PageRenderer(services, base_url)
     preview_limit = RateLimit(services.clock, burst=PREVIEWS, per_second=0.2)
     app = FastAPI(title="hashrange aura", openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.deps = PageDependencies(
+    app.state.deps = AuraPages(
         services=services,
         renderer=renderer,
         authenticator=SessionAuthenticator(MemberAccounts(services), services.sessions, services.clock, base_url),

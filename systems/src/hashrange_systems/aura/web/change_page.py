@@ -11,7 +11,7 @@ from hashrange_systems.aura.model.country import country_name
 from hashrange_systems.aura.service.changes import AnyChange
 from hashrange_systems.aura.web.board_page import read_time
 from hashrange_systems.aura.web.change_feed import open_feed, sign_feed, write_changes_csv, write_json, write_rss
-from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, SignedIn
+from hashrange_systems.aura.web.dependencies import AuraPages, Deps, SignedIn
 from hashrange_systems.shared.errors import ResourceMissing, SignInRequired
 
 ON_A_PAGE = 60
@@ -68,7 +68,7 @@ async def read_changes_csv(request: Request, deps: Deps, token: str = "", countr
     return Response(write_changes_csv(changes), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-async def read_feed(request: Request, deps: PageDependencies, token: str, country: str) -> list[AnyChange]:
+async def read_feed(request: Request, deps: AuraPages, token: str, country: str) -> list[AnyChange]:
     """Return the newest changes for the holder of a token, or for a signed-in visitor."""
     services = deps.services
     if token:

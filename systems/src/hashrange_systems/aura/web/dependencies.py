@@ -11,13 +11,13 @@ from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.web.page_renderer import PageRenderer, Visitor
 from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.aura.work_schema import Member
-from hashrange_systems.shared.web.app_dependencies import get_dependencies, require_visitor
+from hashrange_systems.shared.web.pages import get_dependencies, require_visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageDependencies:
+class AuraPages:
     """What the handlers of the pages need."""
 
     services: Services
@@ -30,7 +30,7 @@ class PageDependencies:
     base_url: str
 
 
-Deps = Annotated[PageDependencies, Depends(get_dependencies)]
+Deps = Annotated[AuraPages, Depends(get_dependencies)]
 
 
 async def read_submitted_form(request: Request, deps: Deps) -> SubmittedForm[Member]:

@@ -9,7 +9,7 @@ from hashrange_systems.aura.extraction.price_text import NUMBER_ALONE
 from hashrange_systems.aura.model.country import country_name
 from hashrange_systems.aura.model.price_alert import AlertRule
 from hashrange_systems.aura.service.products import ProductHistory, ProductQuery
-from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn
+from hashrange_systems.aura.web.dependencies import AuraPages, Deps, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.web.price_chart import describe_range, draw_history, draw_sparkline
 from hashrange_systems.aura.work_schema import Member, Watch
@@ -31,7 +31,7 @@ async def show_product(request: Request, deps: Deps, visitor: SignedIn, domain: 
 
 async def render_product(
     request: Request,
-    deps: PageDependencies,
+    deps: AuraPages,
     visitor: Visitor,
     domain: str,
     url: str,

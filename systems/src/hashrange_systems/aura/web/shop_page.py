@@ -13,7 +13,7 @@ from hashrange_systems.aura.schema import Shop
 from hashrange_systems.aura.service.members import require_operator
 from hashrange_systems.aura.service.preview import Explanation
 from hashrange_systems.aura.service.registry import read_overrides
-from hashrange_systems.aura.web.dependencies import Deps, PageDependencies, Posted, SignedIn, read_submitted_form
+from hashrange_systems.aura.web.dependencies import AuraPages, Deps, Posted, SignedIn, read_submitted_form
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.web.page_view import link_shop
 from hashrange_systems.aura.work_schema import Member, ShopOptions
@@ -80,7 +80,7 @@ async def show_shop(
 
 async def render_shop(
     request: Request,
-    deps: PageDependencies,
+    deps: AuraPages,
     visitor: Visitor,
     shop: Shop,
     *,

@@ -18,8 +18,8 @@ from cronsim import CronSim, CronSimError
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status, drop_absent, read_text, read_whole
 from hashrange_systems.shared.epoch import DAY_MS, MINUTE_MS
-from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration, format_time, shorten
+from hashrange_systems.shared.work.presence import Gap
 
 MAX_SIGNAL_MESSAGE = 200
 MIN_PERIOD_MS, MAX_PERIOD_MS = MINUTE_MS, 366 * DAY_MS  # of a schedule, and of its grace time

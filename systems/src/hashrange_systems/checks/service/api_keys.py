@@ -21,7 +21,7 @@ from hashrange_systems.shared.errors import (
     ResourceMissing,
 )
 from hashrange_systems.shared.identifier import MakeId, hash_key, is_valid_id, make_id, make_key
-from hashrange_systems.shared.retry import retry_on_conflict
+from hashrange_systems.shared.work.retry import retry_on_conflict
 
 if TYPE_CHECKING:
     from hashrange import Clock

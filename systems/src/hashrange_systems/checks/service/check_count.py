@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.shared.errors import ResourceMissing
-from hashrange_systems.shared.retry import retry_on_conflict
+from hashrange_systems.shared.work.retry import retry_on_conflict
 
 
 async def repair_count(db: Checks, userid: str) -> int:

@@ -13,7 +13,7 @@ from hashrange_systems.checks.schema import Active, AnyCheck, Check, Checks
 from hashrange_systems.checks.service.check_count import repair_count
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.retry import retry_on_conflict
+from hashrange_systems.shared.work.retry import retry_on_conflict
 
 SOME = 100
 

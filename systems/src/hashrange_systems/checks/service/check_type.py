@@ -27,9 +27,9 @@ from hashrange_systems.shared.fetching.errors import FetchError, TimedOut
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.progress import Phases
 from hashrange_systems.shared.fetching.timing import PhaseTimer
-from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.user_url import validate_url
 from hashrange_systems.shared.web.form import Group
+from hashrange_systems.shared.work.presence import Gap
 
 USUAL_DELAY_MS = 300_000
 RDAP = "https://rdap.org"

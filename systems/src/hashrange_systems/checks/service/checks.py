@@ -47,7 +47,7 @@ from hashrange_systems.checks.service.unschedule import pause_check
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import AccountSuspended, EditConflict, LimitReached, ResourceMissing, StateConflict
 from hashrange_systems.shared.identifier import MakeId, is_valid_id, make_id
-from hashrange_systems.shared.retry import retry_on_conflict
+from hashrange_systems.shared.work.retry import retry_on_conflict
 
 if TYPE_CHECKING:
     from hashrange import Clock

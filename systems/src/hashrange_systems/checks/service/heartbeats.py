@@ -26,7 +26,7 @@ from hashrange_systems.checks.types.heartbeat import Heartbeat
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.errors import ResourceMissing
 from hashrange_systems.shared.identifier import is_valid_id
-from hashrange_systems.shared.retry import Sleep, retry_on_conflict
+from hashrange_systems.shared.work.retry import Sleep, retry_on_conflict
 
 if TYPE_CHECKING:
     from hashrange import Clock

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from hashrange_systems.shared.fair_semaphore import FairSemaphore, SemaphoreFull
+from hashrange_systems.shared.work.fair_semaphore import FairSemaphore, SemaphoreFull
 
 AT_A_HOST = 16
 AT_A_HOST_OF_A_USER = 12

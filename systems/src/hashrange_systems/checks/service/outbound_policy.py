@@ -19,7 +19,7 @@ from hashrange_systems.checks.service.deployment import DeploymentSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import OwnAddress, list_machine_addresses, read_host_and_port
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
-from hashrange_systems.shared.presence import Presence, PresenceFields
+from hashrange_systems.shared.work.presence import Presence, PresenceFields
 
 log = logging.getLogger(__name__)
 

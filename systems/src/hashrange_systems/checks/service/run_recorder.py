@@ -18,7 +18,7 @@ from hashrange_systems.checks.schema import ActiveUser, Alert, AlertTarget, Chec
 from hashrange_systems.checks.service.channels import MAX_CHANNELS
 from hashrange_systems.checks.service.run_outcome import RunOutcome, make_alert, make_incidents, make_run
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.retry import Sleep, retry_transient
+from hashrange_systems.shared.work.retry import Sleep, retry_transient
 
 Writes = list[Write[Any]]
 

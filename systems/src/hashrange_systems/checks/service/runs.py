@@ -24,8 +24,8 @@ from hashrange_systems.checks.service.run_outcome import RunOutcome, disable_out
 from hashrange_systems.checks.service.run_recorder import Claim, Recorder
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.presence import Presence
-from hashrange_systems.shared.retry import Sleep, retry_transient
+from hashrange_systems.shared.work.presence import Presence
+from hashrange_systems.shared.work.retry import Sleep, retry_transient
 
 LEASE_MS = 60_000  # longer than any probe takes, and no longer than two of the shortest delays
 

@@ -24,7 +24,7 @@ from hashrange_systems.checks.model.one_time_code import (
 from hashrange_systems.checks.schema import Checks, TwoFactor
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.errors import ResourceMissing, StateConflict, TooManyRequests
-from hashrange_systems.shared.retry import retry_on_conflict
+from hashrange_systems.shared.work.retry import retry_on_conflict
 
 if TYPE_CHECKING:
     from hashrange import Clock

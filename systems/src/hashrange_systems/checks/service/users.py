@@ -42,7 +42,7 @@ from hashrange_systems.shared.email_address import fold_email, validate_email
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.errors import ResourceMissing, StateConflict
 from hashrange_systems.shared.identifier import MakeId, make_id
-from hashrange_systems.shared.retry import retry_on_conflict
+from hashrange_systems.shared.work.retry import retry_on_conflict
 
 if TYPE_CHECKING:
     from hashrange import Clock

@@ -26,9 +26,9 @@ from hashrange_systems.checks.service.check_fields import RETRIES, THRESHOLDS
 from hashrange_systems.checks.service.check_type import CheckType
 from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 from hashrange_systems.shared.errors import FieldError
-from hashrange_systems.shared.presence import Gap
 from hashrange_systems.shared.text import format_duration
 from hashrange_systems.shared.web.form import Field, Group
+from hashrange_systems.shared.work.presence import Gap
 
 PERIODS = (
     *(MINUTE_MS * n for n in (1, 2, 5, 10, 15, 30)),

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.web.channel_verification import send_verification
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
@@ -98,7 +98,7 @@ async def revoke_key(request: Request, deps: Deps, sent: PostedForm, key_id: str
 # ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 async def render_account(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     error: ApplicationError | None = None,
     sent: UserForm | None = None,

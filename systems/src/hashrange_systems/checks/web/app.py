@@ -22,7 +22,7 @@ from hashrange_systems.checks.web import two_factor_page as two_factor
 from hashrange_systems.checks.web import worker_metrics
 from hashrange_systems.checks.web.api.api_app import make_api
 from hashrange_systems.checks.web.authentication import UserAccounts
-from hashrange_systems.checks.web.dependencies import PageDependencies
+from hashrange_systems.checks.web.dependencies import ChecksPages
 from hashrange_systems.checks.web.page_renderer import STATIC, PageRenderer
 from hashrange_systems.shared.errors import TooManyRequests
 from hashrange_systems.shared.web.error_pages import ErrorPages
@@ -45,7 +45,7 @@ def make_app(services: Services, base_url: str) -> FastAPI:
     renderer = PageRenderer(services, base_url, demo=services.demo_email is not None)
     app = FastAPI(title="hashrange checks", openapi_url=None, docs_url=None, redoc_url=None)
     authenticator = SessionAuthenticator(UserAccounts(services), services.sessions, services.clock, base_url)
-    app.state.deps = PageDependencies(
+    app.state.deps = ChecksPages(
         services=services,
         renderer=renderer,
         authenticator=authenticator,

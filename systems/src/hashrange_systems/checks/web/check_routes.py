@@ -30,7 +30,7 @@ from hashrange_systems.checks.web.check_list import (
     select_checks,
 )
 from hashrange_systems.checks.web.check_page import RANGES, make_run_row, read_check_page, read_rows
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.heartbeat_url import find_signal_url
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.epoch import to_ms
@@ -100,7 +100,7 @@ async def show_results(request: Request, deps: Deps, visitor: SignedIn, checkid:
 
 async def render_check(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     checkid: str,
     period: str = "24h",
@@ -135,7 +135,7 @@ async def resume_check(request: Request, deps: Deps, sent: PostedForm, checkid: 
     return await perform_action(request, deps, sent, checkid, "resumed")
 
 
-async def perform_action(request: Request, deps: PageDependencies, sent: UserForm, checkid: str, note: str) -> Response:
+async def perform_action(request: Request, deps: ChecksPages, sent: UserForm, checkid: str, note: str) -> Response:
     """Perform an action and redirect to the check, or render its page with the error."""
     checks = deps.services.checks
     action = {"run": checks.run_now, "paused": checks.pause, "resumed": checks.resume}[note]
@@ -232,7 +232,7 @@ def read_channels(sent: UserForm) -> list[str] | None:
 
 async def render_form(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     check: AnyCheck | None,
     check_type: str,

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.page_renderer import PageRenderer, Visitor
-from hashrange_systems.shared.web.app_dependencies import get_dependencies, require_visitor
+from hashrange_systems.shared.web.pages import get_dependencies, require_visitor
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SubmittedForm
 
@@ -18,7 +18,7 @@ UserForm = SubmittedForm[ActiveUser]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageDependencies:
+class ChecksPages:
     """What the handlers of the pages need."""
 
     services: Services
@@ -35,7 +35,7 @@ class PageDependencies:
         return self.services.clock.millis()
 
 
-Deps = Annotated[PageDependencies, Depends(get_dependencies)]
+Deps = Annotated[ChecksPages, Depends(get_dependencies)]
 
 
 async def read_submitted_form(request: Request, deps: Deps) -> UserForm:

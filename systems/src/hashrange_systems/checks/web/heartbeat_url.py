@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 
 from hashrange_systems.checks.model.signals import Signal
 from hashrange_systems.checks.schema import Check
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps
 from hashrange_systems.shared.errors import ApplicationError, TooManyRequests
 from hashrange_systems.shared.text import clean
 
@@ -44,7 +44,7 @@ async def end(request: Request, deps: Deps, checkid: str, key: str, ending: str)
 
 
 async def receive(
-    request: Request, deps: PageDependencies, checkid: str, key: str, signal: Signal, message: str = ""
+    request: Request, deps: ChecksPages, checkid: str, key: str, signal: Signal, message: str = ""
 ) -> PlainTextResponse:
     """Store a signal; the body of the request is its message."""
     try:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange_systems.checks.service.imports import ImportReport
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, SignedIn
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, SignedIn
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
 
@@ -38,7 +38,7 @@ async def import_file(request: Request, deps: Deps) -> Response:
 
 def render_import(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     report: ImportReport | None = None,
     error: str = "",

@@ -15,7 +15,7 @@ from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.service.check_input import CheckChanges
 from hashrange_systems.checks.web.check_page import format_window
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput, ResourceMissing
@@ -71,7 +71,7 @@ async def remove_window(request: Request, deps: Deps, sent: PostedForm, checkid:
 
 def render_windows(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     check: AnyCheck,
     values: Mapping[str, str],

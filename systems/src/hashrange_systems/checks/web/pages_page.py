@@ -12,7 +12,7 @@ from hashrange_systems.checks.model.announcement import Importance, read_announc
 from hashrange_systems.checks.registry import name_check
 from hashrange_systems.checks.schema import StatusPage
 from hashrange_systems.checks.service.status_pages import PageContent
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
@@ -142,7 +142,7 @@ def read_content(sent: UserForm) -> PageContent:
 
 async def render_page_form(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     page: StatusPage | None,
     error: ApplicationError | None = None,

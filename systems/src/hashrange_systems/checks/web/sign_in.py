@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hashrange_systems.checks.errors import CodeInvalid
 from hashrange_systems.checks.web.authentication import SecondFactorStep
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps
 from hashrange_systems.shared.errors import (
     AccountSuspended,
     ApiKeyInvalid,
@@ -75,7 +75,7 @@ async def verify(request: Request, deps: Deps) -> Response:
 
 
 def render_code(
-    request: Request, deps: PageDependencies, path: str, token: str, error: str = "", status: int = 200
+    request: Request, deps: ChecksPages, path: str, token: str, error: str = "", status: int = 200
 ) -> Response:
     """Render the form for the second factor."""
     return deps.renderer.render(request, "code.html", None, status, next=path, token=token, error=error)

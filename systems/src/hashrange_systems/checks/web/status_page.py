@@ -29,7 +29,7 @@ from hashrange_systems.checks.web.uptime_badge import draw_uptime_badge
 from hashrange_systems.shared.charts.badge import draw_badge
 from hashrange_systems.shared.epoch import DAY_MS, from_ms
 from hashrange_systems.shared.errors import ResourceMissing
-from hashrange_systems.shared.presence import Monitoring, WorkState
+from hashrange_systems.shared.work.presence import Monitoring, WorkState
 
 INCIDENT_DAYS = 30
 BADGE_DAYS = 30  # whole days and today: what is stored of them is read

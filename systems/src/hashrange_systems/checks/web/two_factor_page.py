@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from hashrange_systems.checks.model.one_time_code import make_uri
-from hashrange_systems.checks.web.dependencies import Deps, PageDependencies, PostedForm, SignedIn, UserForm
+from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
 from hashrange_systems.shared.errors import ApplicationError
 from hashrange_systems.shared.web.templating import redirect_to
@@ -60,7 +60,7 @@ async def sign_out_everywhere(request: Request, deps: Deps, sent: PostedForm) ->
     return deps.renderer.redirect(request, deps.authenticator.start_session("", ""), "/sign-in")
 
 
-async def act(request: Request, deps: PageDependencies, sent: UserForm, step: str) -> Response:
+async def act(request: Request, deps: ChecksPages, sent: UserForm, step: str) -> Response:
     """Take a step, and render the page with the codes that it made, or with the error."""
     factors, userid = deps.services.second_factors, sent.visitor.user.userid
     codes: list[str] = []
@@ -78,7 +78,7 @@ async def act(request: Request, deps: PageDependencies, sent: UserForm, step: st
 
 async def render_two_factor(
     request: Request,
-    deps: PageDependencies,
+    deps: ChecksPages,
     visitor: Visitor,
     error: ApplicationError | None = None,
     codes: list[str] | None = None,

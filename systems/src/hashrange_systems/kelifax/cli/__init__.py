@@ -1,22 +1,20 @@
-"""The commands of the directory, `hashrange kelifax ...`: for operators, without signing in.
-
-Shared parts are in `command_target` (which database) and `entry_tables` (output).
-"""
+"""The commands of the directory, `hashrange kelifax ...`: for operators, without signing in."""
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
 
 from hashrange_systems.kelifax.cli import account_commands as account
 from hashrange_systems.kelifax.cli import entry_commands as entry
 from hashrange_systems.kelifax.cli import moderation_commands as moderation
 from hashrange_systems.kelifax.cli import operation_commands as operation
+from hashrange_systems.shared.cli.system_commands import add_worker_commands, make_cli
 
-HELP = """The resource directory: submissions, moderation, search, exports, admins.
+if TYPE_CHECKING:
+    from hashrange_systems.kelifax.application import Application
+    from hashrange_systems.shared.application.application_type import ApplicationType
 
-[bold]Examples[/bold]
-
-\b
+EXAMPLES = """\
   hashrange kelifax admin add ann --role admin     asks for a password
   hashrange kelifax submit form.json               a form of the API, without its limits
   hashrange kelifax queue                          what waits, oldest first
@@ -25,21 +23,22 @@ HELP = """The resource directory: submissions, moderation, search, exports, admi
   hashrange kelifax search "vector icons"
   hashrange kelifax export --format md > directory.md
   hashrange kelifax adopt --target aws --dry-run  a table of the original system
-  hashrange kelifax erase zoe@example.com           personal data of a submitter
+  hashrange kelifax erase zoe@example.com           personal data of a submitter"""
 
-[bold]Which database[/bold]
 
-\b
-  --target DIR                      a directory that no other process uses; --data DIR creates it
-  --target http://127.0.0.1:8000    what a running hashrange up or serve has
-  --target aws                      DynamoDB at AWS
+def load() -> ApplicationType[Application]:
+    """Import the application."""
+    from hashrange_systems.kelifax.application import APPLICATION
 
-[bold]Exit codes[/bold]
+    return APPLICATION
 
-0 success, 1 refused or not found, 2 wrong usage or no database."""
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
-app.add_typer(account.app, name="admin")
+app = make_cli("kelifax", "The resource directory: submissions, moderation, search, exports, admins.", EXAMPLES, load)
+accounts = app.add_group("admin", "Accounts: add, list, password, remove.")
+accounts.command("add")(account.add)
+accounts.command("list")(account.list_accounts)
+accounts.command("password")(account.change_password)
+accounts.command("remove")(account.remove)
 app.command("submit", help=entry.SUBMIT_HELP)(entry.submit)
 app.command("import", help=entry.IMPORT_HELP)(entry.import_entries)
 app.command("export", help=entry.EXPORT_HELP)(entry.export)
@@ -56,4 +55,4 @@ app.command("adopt", help=operation.ADOPT_HELP)(operation.adopt)
 app.command("analytics", help=operation.ANALYTICS_HELP)(operation.analytics)
 app.command("person", help=operation.PERSON_HELP)(operation.person)
 app.command("erase", help=operation.ERASE_HELP)(operation.erase)
-app.command("worker", help=operation.WORKER_HELP)(operation.worker)
+add_worker_commands(app, operation.WORKER_HELP)

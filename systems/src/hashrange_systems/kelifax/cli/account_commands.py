@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange_systems.kelifax.cli.command_target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.shared.cli.database_target import AsJson
 
 if TYPE_CHECKING:
-    from hashrange_systems.kelifax.record_item import Admin
-    from hashrange_systems.kelifax.services import Services
-
-app = typer.Typer(help="Accounts: add, list, password, remove.", no_args_is_help=True, rich_markup_mode="rich")
+    from hashrange_systems.kelifax.application import Application
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 AccountName = Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")]
 Password = Annotated[
@@ -31,40 +27,28 @@ Password = Annotated[
 ]
 
 
-@app.command()
 def add(
+    runner: Runner[Application],
     name: AccountName,
     password: Password,
     role: Annotated[
         Literal["moderator", "admin"],
         typer.Option("--role", help="An admin may also delete, erase, and change accounts."),
     ] = "moderator",
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Add an account. Example: hashrange kelifax admin add ann --role admin."""
+    from hashrange_systems.kelifax.service.actor import OPERATOR
 
-    async def act(services: Services) -> Admin:
-        from hashrange_systems.kelifax.service.actor import OPERATOR
-
-        return await services.admins.add(name, password, role, OPERATOR)
-
-    account = run_with_services(DatabaseTarget(data, database), act)
+    account = runner.run(lambda services: services.admins.add(name, password, role, OPERATOR))
     typer.echo(f"added  {account.name}  {account.role}")
 
 
-@app.command("list")
-def list_accounts(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def list_accounts(runner: Runner[Application], as_json: AsJson = False) -> None:
     """List the accounts, without their passwords."""
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    async def act(services: Services) -> Sequence[Admin]:
-        return await services.admins.list_all()
-
-    rows = [
-        (account.name, account.role, f"{account.created_at:%Y-%m-%d}")
-        for account in run_with_services(DatabaseTarget(data, database), act)
-    ]
+    accounts = runner.run(lambda services: services.admins.list_all())
+    rows = [(account.name, account.role, f"{account.created_at:%Y-%m-%d}") for account in accounts]
     names = ("name", "role", "created")
     if as_json:
         print_json([dict(zip(names, row, strict=True)) for row in rows])
@@ -72,27 +56,17 @@ def list_accounts(data: Data = None, database: Target = None, as_json: AsJson = 
         print_table("Accounts", names, rows, empty="No accounts: hashrange kelifax admin add NAME --role admin")
 
 
-@app.command("password")
-def change_password(name: AccountName, password: Password, data: Data = None, database: Target = None) -> None:
+def change_password(runner: Runner[Application], name: AccountName, password: Password) -> None:
     """Give an account another password, and end its sessions."""
+    from hashrange_systems.kelifax.service.actor import OPERATOR
 
-    async def act(services: Services) -> None:
-        from hashrange_systems.kelifax.service.actor import OPERATOR
-
-        await services.admins.change_password(name, password, OPERATOR)
-
-    run_with_services(DatabaseTarget(data, database), act)
+    runner.run(lambda services: services.admins.change_password(name, password, OPERATOR))
     typer.echo(f"changed  {name}")
 
 
-@app.command()
-def remove(name: AccountName, data: Data = None, database: Target = None) -> None:
+def remove(runner: Runner[Application], name: AccountName) -> None:
     """Remove an account, and end its sessions; one admin must remain."""
+    from hashrange_systems.kelifax.service.actor import OPERATOR
 
-    async def act(services: Services) -> None:
-        from hashrange_systems.kelifax.service.actor import OPERATOR
-
-        await services.admins.remove(name, OPERATOR)
-
-    run_with_services(DatabaseTarget(data, database), act)
+    runner.run(lambda services: services.admins.remove(name, OPERATOR))
     typer.echo(f"removed  {name}")

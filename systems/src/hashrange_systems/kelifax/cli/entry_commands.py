@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hashrange_systems.kelifax.cli.command_target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target, fail
+from hashrange_systems.shared.cli.database_target import AsJson, fail
 
 if TYPE_CHECKING:
-    from hashrange_systems.kelifax.search.query import SearchResult
+    from hashrange_systems.kelifax.application import Application
     from hashrange_systems.kelifax.service.importer import EntryReport
-    from hashrange_systems.kelifax.service.submissions import Receipt
-    from hashrange_systems.kelifax.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 SUBMIT_HELP = """Submit a form: a JSON file with submitter, resource and details, or - for standard input.
 
@@ -71,44 +69,41 @@ def read_json(file: str) -> Any:
 
 
 def submit(
+    runner: Runner[Application],
     file: File,
     different: Annotated[
         bool, typer.Option("--different", help="It is another resource, although its name is taken.")
     ] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Submit a form."""
+    from hashrange_systems.kelifax.model.draft import parse_draft
     from hashrange_systems.shared.cli.output import print_json
 
     form = read_json(file)
 
-    async def act(services: Services) -> Receipt:
-        from hashrange_systems.kelifax.model.draft import parse_draft
-
-        return await services.submissions.accept(parse_draft(form), different=different, confirmed=True)
-
-    receipt = run_with_services(DatabaseTarget(data, database), act)
+    receipt = runner.run(
+        lambda services: services.submissions.accept(parse_draft(form), different=different, confirmed=True)
+    )
     if as_json:
         print_json({"resourceSlug": receipt.slug, "submissionId": receipt.submission_id, "status": receipt.state})
     else:
         typer.echo(f"{receipt.state}  {receipt.slug}")
 
 
-def import_entries(file: File, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def import_entries(runner: Runner[Application], file: File, as_json: AsJson = False) -> None:
     """Take many entries in."""
     from hashrange_systems.shared.cli.output import print_json
 
     rows = read_json(file)
 
-    async def act(services: Services) -> EntryReport:
+    async def act(services: Application) -> EntryReport:
         from hashrange_systems.kelifax.service.importer import Importer
 
         importer = Importer(services.db, services.submissions, services.adoption)
         return await importer.load(rows if isinstance(rows, list) else [rows])
 
-    report = run_with_services(DatabaseTarget(data, database), act)
+    report = runner.run(act)
     if as_json:
         refused = {str(number): reason for number, reason in report.refused.items()}
         print_json({"submitted": report.submitted, "stored": report.stored, "refused": refused})
@@ -121,42 +116,37 @@ def import_entries(file: File, data: Data = None, database: Target = None, as_js
 
 
 def export(
+    runner: Runner[Application],
     kind: Annotated[
         Literal["json", "csv", "md"], typer.Option("--format", help="JSON, a table, or a Markdown list by category.")
     ] = "json",
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Print all published resources."""
 
-    async def act(services: Services) -> bytes:
+    async def act(services: Application) -> bytes:
         from hashrange_systems.kelifax.web.feeds import write_json, write_markdown, write_table
 
         write: Any = {"json": write_json, "csv": write_table, "md": write_markdown}[kind]
         parts = [part async for part in write(services.directory.list_all())]
         return b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
 
-    content = run_with_services(DatabaseTarget(data, database), act)
+    content = runner.run(act)
     typer.echo(content.decode("utf-8"), nl=False)
 
 
 def search(
+    runner: Runner[Application],
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words that must all be found.")],
     category: Annotated[str, typer.Option("--category", help="Only this category.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="At most so many.")] = 20,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Find published resources."""
+    from hashrange_systems.kelifax.search.query import SearchQuery
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    async def act(services: Services) -> SearchResult:
-        from hashrange_systems.kelifax.search.query import SearchQuery
-
-        return await services.search.find(SearchQuery(text=" ".join(words), category=category, limit=limit))
-
-    hits = run_with_services(DatabaseTarget(data, database), act).hits
+    query = SearchQuery(text=" ".join(words), category=category, limit=limit)
+    hits = runner.run(lambda services: services.search.find(query)).hits
     rows = [(hit.document.slug, hit.document.name, hit.document.category, hit.document.url) for hit in hits]
     if as_json:
         names = ("resourceSlug", "resourceName", "category", "resourceUrl")

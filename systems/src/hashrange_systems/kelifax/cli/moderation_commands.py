@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashrange_systems.kelifax.cli.command_target import SlugArgument, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.shared.cli.database_target import AsJson
 
 if TYPE_CHECKING:
+    from hashrange_systems.kelifax.application import Application
     from hashrange_systems.kelifax.schema import Decision
-    from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail
-    from hashrange_systems.kelifax.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 QUEUE_HELP = """List what waits for a moderator, oldest first; damaged entries are marked.
 
@@ -23,33 +22,28 @@ QUEUE_HELP = """List what waits for a moderator, oldest first; damaged entries a
   hashrange kelifax queue --limit 50 --json"""
 
 Slugs = Annotated[list[str], typer.Argument(metavar="SLUG...", help="The slugs of the resources.")]
+SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="The slug of the resource.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; the submitter reads it.", prompt=True)]
 
 
 def queue(
+    runner: Runner[Application],
     limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="At most so many.")] = 20,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List what waits."""
     from hashrange_systems.kelifax.cli.entry_tables import print_entries
 
-    async def act(services: Services) -> Sequence[Any]:
-        return (await services.moderation.queue(limit)).entries
-
-    print_entries("Waiting", run_with_services(DatabaseTarget(data, database), act), as_json=as_json)
+    waiting = runner.run(lambda services: services.moderation.queue(limit))
+    print_entries("Waiting", waiting.entries, as_json=as_json)
 
 
-def show(slug: SlugArgument, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def show(runner: Runner[Application], slug: SlugArgument, as_json: AsJson = False) -> None:
     """Show a resource with its submitter and its audit entries."""
     from hashrange_systems.kelifax.cli.entry_tables import describe_decision, describe_entry, print_decisions
     from hashrange_systems.shared.cli.output import print_json
 
-    async def act(services: Services) -> ModerationDetail:
-        return await services.moderation.read_detail(slug)
-
-    detail = run_with_services(DatabaseTarget(data, database), act)
+    detail = runner.run(lambda services: services.moderation.read_detail(slug))
     fields = describe_entry(detail.resource)
     if as_json:
         print_json(fields | {"decisions": [describe_decision(each) for each in detail.decisions]})
@@ -59,42 +53,40 @@ def show(slug: SlugArgument, data: Data = None, database: Target = None, as_json
     print_decisions(detail.decisions, as_json=False)
 
 
-def approve(slugs: Slugs, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def approve(runner: Runner[Application], slugs: Slugs, as_json: AsJson = False) -> None:
     """Publish pending resources."""
     _decide(
-        DatabaseTarget(data, database),
+        runner,
         slugs,
         lambda services, slug, actor: services.moderation.approve(slug, actor),
         as_json=as_json,
     )
 
 
-def reject(slugs: Slugs, reason: Reason, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def reject(runner: Runner[Application], slugs: Slugs, reason: Reason, as_json: AsJson = False) -> None:
     """Reject pending resources, or damaged ones."""
     _decide(
-        DatabaseTarget(data, database),
+        runner,
         slugs,
         lambda services, slug, actor: services.moderation.reject(slug, actor, reason),
         as_json=as_json,
     )
 
 
-def unpublish(
-    slugs: Slugs, reason: Reason, data: Data = None, database: Target = None, as_json: AsJson = False
-) -> None:
+def unpublish(runner: Runner[Application], slugs: Slugs, reason: Reason, as_json: AsJson = False) -> None:
     """Take approved resources off the site."""
     _decide(
-        DatabaseTarget(data, database),
+        runner,
         slugs,
         lambda services, slug, actor: services.moderation.unpublish(slug, actor, reason),
         as_json=as_json,
     )
 
 
-def undo(slugs: Slugs, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def undo(runner: Runner[Application], slugs: Slugs, as_json: AsJson = False) -> None:
     """Take back the latest decision on resources, within ten minutes."""
     _decide(
-        DatabaseTarget(data, database),
+        runner,
         slugs,
         lambda services, slug, actor: services.moderation.undo(slug, actor),
         as_json=as_json,
@@ -102,9 +94,9 @@ def undo(slugs: Slugs, data: Data = None, database: Target = None, as_json: AsJs
 
 
 def _decide(
-    target: DatabaseTarget,
+    runner: Runner[Application],
     slugs: Sequence[str],
-    decide: Callable[[Services, str, Any], Awaitable[Decision]],
+    decide: Callable[[Application, str, Any], Awaitable[Decision]],
     *,
     as_json: bool,
 ) -> None:
@@ -112,10 +104,10 @@ def _decide(
     from hashrange_systems.kelifax.service.actor import OPERATOR
     from hashrange_systems.shared.cli.output import print_json
 
-    async def act(services: Services) -> list[Decision]:
+    async def act(services: Application) -> list[Decision]:
         return [await decide(services, slug, OPERATOR) for slug in slugs]
 
-    decisions = run_with_services(target, act)
+    decisions = runner.run(act)
     if as_json:
         print_json([describe_decision(decision) for decision in decisions])
         return
@@ -124,20 +116,15 @@ def _decide(
 
 
 def delete(
+    runner: Runner[Application],
     slug: SlugArgument,
     reason: Annotated[str, typer.Option("--reason", help="Why, for the audit.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Delete a resource with everything that belongs to it; its audit entries stay. If interrupted, run it again."""
+    from hashrange_systems.kelifax.service.actor import OPERATOR
+
     if not yes:
         typer.confirm(f"Delete {slug} with its reviews, votes and history?", abort=True)
-
-    async def act(services: Services) -> None:
-        from hashrange_systems.kelifax.service.actor import OPERATOR
-
-        await services.deletion.delete(slug, OPERATOR, reason)
-
-    run_with_services(DatabaseTarget(data, database), act)
+    runner.run(lambda services: services.deletion.delete(slug, OPERATOR, reason))
     typer.echo(f"deleted  {slug}")

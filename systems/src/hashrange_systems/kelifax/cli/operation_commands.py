@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.kelifax.cli.command_target import open_application, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
-from hashrange_systems.shared.cli.worker_runner import LogLevel, run_worker, work_until_stopped
+from hashrange_systems.shared.cli.database_target import AsJson
 
 if TYPE_CHECKING:
-    from hashrange_systems.kelifax.service.adoption import AdoptionReport
-    from hashrange_systems.kelifax.service.analytics import AnalyticsReport
+    from hashrange_systems.kelifax.application import Application
     from hashrange_systems.kelifax.service.link_checks import LinkOutcome
-    from hashrange_systems.kelifax.service.privacy import ErasureReport
-    from hashrange_systems.kelifax.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 LINKS_HELP = """Check the links that are due, or those of some resources now.
 
@@ -70,20 +65,19 @@ Address = Annotated[str, typer.Argument(metavar="EMAIL", help="The e-mail addres
 
 
 def check_links(
+    runner: Runner[Application],
     slugs: Annotated[list[str] | None, typer.Argument(metavar="[SLUG...]", help="Only these, now.")] = None,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Check links."""
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    async def act(services: Services) -> list[LinkOutcome]:
+    async def act(services: Application) -> list[LinkOutcome]:
         if slugs:
             return [await services.link_checks.check(slug) for slug in slugs]
         return await services.link_checks.run_due()
 
-    found = run_with_services(DatabaseTarget(data, database), act)
+    found = runner.run(act)
     if as_json:
         print_json([asdict(outcome) for outcome in found])
         return
@@ -92,22 +86,14 @@ def check_links(
 
 
 def adopt(
+    runner: Runner[Application],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing: say what would be done.")] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Adopt a table of the original system."""
     from hashrange_systems.shared.cli.output import print_json
 
-    target = DatabaseTarget(data, database)
-
-    async def act() -> AdoptionReport:
-        async with open_application(target, create=False) as application:
-            return await application.services.adoption.adopt(dry_run=dry_run)
-
-    with target.exit_on_error():
-        report = asyncio.run(act())
+    report = runner.run(lambda services: services.adoption.adopt(dry_run=dry_run), create=False)
     if as_json:
         print_json(asdict(report))
         return
@@ -125,68 +111,45 @@ def adopt(
 
 
 def analytics(
+    runner: Runner[Application],
     domain: Annotated[str | None, typer.Option("--domain", help="Only submitters of this domain.")] = None,
     min_views: Annotated[int, typer.Option("--min-views", min=0, help="Only resources with so many views.")] = 0,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show figures."""
     from hashrange_systems.kelifax.cli.entry_tables import print_report
     from hashrange_systems.shared.cli.output import print_json
 
-    async def act(services: Services) -> AnalyticsReport:
-        return await services.analytics.report(domain, min_views)
-
-    report = run_with_services(DatabaseTarget(data, database), act)
+    report = runner.run(lambda services: services.analytics.report(domain, min_views))
     if as_json:
         print_json(asdict(report))
     else:
         print_report(report)
 
 
-def person(email: Address, data: Data = None, database: Target = None) -> None:
+def person(runner: Runner[Application], email: Address) -> None:
     """Print what is stored about an address."""
+    from hashrange_systems.kelifax.service.actor import OPERATOR
     from hashrange_systems.shared.cli.output import print_json, to_json_types
 
-    async def act(services: Services) -> dict[str, Any]:
-        from hashrange_systems.kelifax.service.actor import OPERATOR
-
-        return await services.privacy.export_person(email, OPERATOR)
-
-    print_json(to_json_types(run_with_services(DatabaseTarget(data, database), act)))
+    print_json(to_json_types(runner.run(lambda services: services.privacy.export_person(email, OPERATOR))))
 
 
 def erase(
+    runner: Runner[Application],
     email: Address,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Erase personal data."""
+    from hashrange_systems.kelifax.service.actor import OPERATOR
     from hashrange_systems.shared.cli.output import print_json
 
     if not yes:
         typer.confirm(f"Erase everything about {email}?", abort=True)
 
-    async def act(services: Services) -> ErasureReport:
-        from hashrange_systems.kelifax.service.actor import OPERATOR
-
-        return await services.privacy.erase_person(email, OPERATOR)
-
-    report = run_with_services(DatabaseTarget(data, database), act)
+    report = runner.run(lambda services: services.privacy.erase_person(email, OPERATOR))
     if as_json:
         print_json(asdict(report))
     else:
         typer.echo(f"erased  {len(report.resources)} resources, {report.records} records")
-
-
-def worker(data: Data = None, database: Target = None, log_level: LogLevel = "info") -> None:
-    """Do the background work."""
-    run_worker(DatabaseTarget(data, database), log_level, _work)
-
-
-async def _work(target: DatabaseTarget) -> None:
-    async with open_application(target) as application:
-        await work_until_stopped(application.worker.work(), "working")

@@ -7,12 +7,14 @@ through the same rules and patterns as submissions.
 from __future__ import annotations
 
 import hashlib
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from hashrange import Conflict, Item, Taken, Write
+from hashrange_systems.kelifax.application import Application
 from hashrange_systems.kelifax.demo.demo_resource import DemoResource, load_resources
 from hashrange_systems.kelifax.model.draft import Draft, parse_draft
 from hashrange_systems.kelifax.model.slug import make_slug
@@ -22,7 +24,6 @@ from hashrange_systems.kelifax.schema import Decision, Published, Rejected, Subm
 from hashrange_systems.kelifax.service.actor import OPERATOR
 from hashrange_systems.kelifax.service.publication import list_entry
 from hashrange_systems.kelifax.service.submissions import make_resource
-from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.visitor_item import (
     DayViews,
     DemoProgress,
@@ -34,6 +35,8 @@ from hashrange_systems.kelifax.visitor_item import (
 )
 from hashrange_systems.shared.epoch import to_second
 from hashrange_systems.shared.errors import StateConflict
+
+log = logging.getLogger(__name__)
 
 ADMIN, PASSWORD = "demo", "demo password"
 REASON = "The page asks for a sign-in before it shows anything: please link to one that explains the tool."
@@ -55,11 +58,17 @@ PRAISE = (
 )
 
 
+async def fill_demo(application: Application) -> None:
+    """Write the demo data, and log who may sign in."""
+    await Demo(application).fill()
+    log.info("the demo admin signs in as %s with the password %r", ADMIN, PASSWORD)
+
+
 @dataclass(frozen=True, slots=True)
 class Demo:
     """The demo data of a database."""
 
-    services: Services
+    services: Application
 
     async def fill(self) -> None:
         """Write what is missing."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import obstore
 from obstore.store import LocalStore, MemoryStore, ObjectStore, from_url
 
-from hashrange_systems.shared.settings import InvalidSetting
+from hashrange_systems.shared.application.settings import InvalidSetting
 
 FOLDER = "logos"
 

@@ -1,4 +1,4 @@
-"""The use cases of the directory, one class in each module; `services.Services` has one of each.
+"""The use cases of the directory, one class in each module; `Application` has one of each.
 
 For everybody: directory, submissions, proofs, suggestions, link_checks, view_counts, reviews, favourites, ownerships
 and digests. For moderators: admins, moderation, deletion, analytics and privacy, whose methods take the `Actor` that

@@ -79,6 +79,11 @@ class MailOutbox(Outbox[OutgoingMail, WaitingMail]):
         """Return the due mails of a shard."""
         return await self.db.outbox(shard, send_at=now).limit(limit)
 
+    async def send_all_due(self) -> None:
+        """Send the due mails of all shards."""
+        for shard in range(SHARDS):
+            await self.send_due(str(shard))
+
     def claim(self, due: OutgoingMail, lease: datetime) -> Awaitable[WaitingMail]:
         """Claim a mail."""
         return self.db.claim_mail(due, send_at=lease, attempts=1)

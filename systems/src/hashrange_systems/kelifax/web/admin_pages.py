@@ -14,6 +14,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange import CursorInvalid
+from hashrange_systems.kelifax.application import Application
 from hashrange_systems.kelifax.errors import SignInRefused
 from hashrange_systems.kelifax.model.slug import MAX_STORED_BYTES
 from hashrange_systems.kelifax.schema import Approved, Pending, Published, Rejected
@@ -23,12 +24,10 @@ from hashrange_systems.kelifax.service.moderation_detail import ModerationDetail
 from hashrange_systems.kelifax.service.resource_read import find_names
 from hashrange_systems.kelifax.service.time_ordered_list import OrderedPage
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
-from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.dependencies import (
     Admin,
     AdminPosted,
     Deps,
-    PageDependencies,
     SlugPath,
 )
 from hashrange_systems.kelifax.web.resource_redirect import redirect_to_moderation
@@ -103,7 +102,7 @@ def parse_next(path: str) -> str:
 
 
 def render_sign_in(
-    request: Request, deps: PageDependencies, path: str, name: str = "", error: str = "", status: int = 200
+    request: Request, deps: Deps, path: str, name: str = "", error: str = "", status: int = 200
 ) -> Response:
     """Render the sign-in form."""
     return deps.renderer.render(request, "admin_sign_in.html", status, next=path, values={"name": name}, error=error)
@@ -177,7 +176,7 @@ async def show_one(request: Request, deps: Deps, admin: Admin, name: str, slug: 
 
 async def render_worklist(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     admin: SignedInAdmin,
     position: WorklistPosition,
     *,
@@ -299,7 +298,7 @@ def show_raw(value: Any) -> str:
 class DecisionForm:
     """A form of an admin about one resource."""
 
-    services: Services
+    services: Application
     actor: Actor
     slug: str
     sent: PostedForm

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from hashrange_systems.kelifax.record_item import Role
 from hashrange_systems.kelifax.service.resource_read import find_names
-from hashrange_systems.kelifax.web.dependencies import Admin, AdminPosted, Deps, PageDependencies, SlugPath
+from hashrange_systems.kelifax.web.dependencies import Admin, AdminPosted, Deps, SlugPath
 from hashrange_systems.kelifax.web.resource_redirect import redirect_to_moderation
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin
 from hashrange_systems.shared.errors import ApplicationError, InvalidInput, ResourceMissing, StateConflict
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/admin", include_in_schema=False)
 
 
 def render_admin(
-    request: Request, deps: PageDependencies, admin: SignedInAdmin, template: str, status: int = 200, **context: Any
+    request: Request, deps: Deps, admin: SignedInAdmin, template: str, status: int = 200, **context: Any
 ) -> Response:
     """Render a page of the admin side."""
     return deps.renderer.render(
@@ -42,7 +42,7 @@ async def show_suggestions(request: Request, deps: Deps, admin: Admin, after: st
 
 async def render_suggestions(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     admin: SignedInAdmin,
     after: str = "",
     error: ApplicationError | None = None,
@@ -122,7 +122,7 @@ async def show_reports(request: Request, deps: Deps, admin: Admin, after: str = 
 
 async def render_reports(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     admin: SignedInAdmin,
     after: str = "",
     error: ApplicationError | None = None,
@@ -221,7 +221,7 @@ async def show_accounts(request: Request, deps: Deps, admin: Admin) -> Response:
 
 
 async def render_accounts(
-    request: Request, deps: PageDependencies, admin: SignedInAdmin, error: ApplicationError | None = None
+    request: Request, deps: Deps, admin: SignedInAdmin, error: ApplicationError | None = None
 ) -> Response:
     """Render the accounts."""
     everyone = admin.actor.role == "admin"

@@ -9,32 +9,24 @@ from fastapi import Depends, Request
 from pydantic import AfterValidator
 from starlette.responses import Response
 
+from hashrange_systems.kelifax.application import Application
 from hashrange_systems.kelifax.model.slug import decode_slug
-from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.page_renderer import PageRenderer
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin, Visitor, Visitors
 from hashrange_systems.shared.errors import FormRejected
-from hashrange_systems.shared.web.app_dependencies import get_dependencies
+from hashrange_systems.shared.web.pages import PageDependencies, get_dependencies
 from hashrange_systems.shared.web.posted_form import PostedForm
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageDependencies:
+class KelifaxPages(PageDependencies[Application, PageRenderer]):
     """What the handlers of the pages need."""
 
-    services: Services
-    renderer: PageRenderer
     visitors: Visitors
     post_limit: RateLimit  # by the client's network
     sign_in_limit: RateLimit
-    base_url: str
-
-    @property
-    def now(self) -> int:
-        """The time in milliseconds."""
-        return self.services.clock.millis()
 
     def show(self, request: Request, visitor: Visitor, template: str, status: int = 200, **context: Any) -> Response:
         """Return a page with forms of a visitor."""
@@ -59,7 +51,7 @@ class AdminPost:
     sent: PostedForm
 
 
-Deps = Annotated[PageDependencies, Depends(get_dependencies)]
+Deps = Annotated[KelifaxPages, Depends(get_dependencies)]
 
 
 async def recognise_visitor(request: Request, deps: Deps) -> Visitor:

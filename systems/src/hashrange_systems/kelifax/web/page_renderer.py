@@ -105,6 +105,10 @@ class PageRenderer:
         """Return a page."""
         return HTMLResponse(self.render_text(request, template, **context), status)
 
+    def render_error(self, request: Request, status: int, title: str, text: str) -> HTMLResponse:
+        """Return an error page."""
+        return self.render(request, "error.html", status, title=title, text=text)
+
 
 def name_category(category: str) -> str:
     """Return a category as the pages write it."""

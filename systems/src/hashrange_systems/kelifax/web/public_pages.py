@@ -16,7 +16,7 @@ from hashrange_systems.kelifax.model.public_entry import ListedResource
 from hashrange_systems.kelifax.search.query import SearchQuery, Sort
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.visitor_item import Facets
-from hashrange_systems.kelifax.web.dependencies import Deps, PageDependencies
+from hashrange_systems.kelifax.web.dependencies import Deps
 from hashrange_systems.kelifax.web.listing_view import (
     PAGE_SIZE,
     SEARCH_SORTS,
@@ -129,7 +129,7 @@ def redirect_to_list(request: Request, path: str, filters: ListFilters) -> Respo
 
 
 async def render_list(
-    request: Request, deps: PageDependencies, view: ListingView, filters: ListFilters, *, strict: bool = False
+    request: Request, deps: Deps, view: ListingView, filters: ListFilters, *, strict: bool = False
 ) -> Response:
     """Render a list: a plain one from the public index of the table, any other from the search index."""
     facets = await deps.services.directory.facets()
@@ -151,7 +151,7 @@ async def render_list(
 
 
 async def read_plain(
-    deps: PageDependencies, view: ListingView, filters: ListFilters, facets: Facets
+    deps: Deps, view: ListingView, filters: ListFilters, facets: Facets
 ) -> tuple[ListingView, dict[str, Any]]:
     """Return a page of the newest resources."""
     asked = Filters(category=filters.category or None)
@@ -170,9 +170,7 @@ async def read_plain(
     return shown, {"exact": page.entries, "similar": ()}
 
 
-async def read_searched(
-    deps: PageDependencies, view: ListingView, filters: ListFilters
-) -> tuple[ListingView, dict[str, Any]]:
+async def read_searched(deps: Deps, view: ListingView, filters: ListFilters) -> tuple[ListingView, dict[str, Any]]:
     """Return a page of what the search finds; hits with another spelling apart."""
     found = await deps.services.search.find(filters.to_query(), facets=bool(filters.text))
     path = "/browse" if view.action.startswith("/tag/") else view.action

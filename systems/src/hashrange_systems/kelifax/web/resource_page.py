@@ -12,7 +12,7 @@ from hashrange_systems.kelifax.model.draft import CONTENT_NAMES, find_changes, s
 from hashrange_systems.kelifax.model.public_entry import PublicResource
 from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.search.query import SearchDocument
-from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted, SlugPath
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, Posted, SlugPath
 from hashrange_systems.kelifax.web.resource_redirect import redirect_for_ever, redirect_to_resource
 from hashrange_systems.kelifax.web.structured_data import describe_resource
 from hashrange_systems.kelifax.web.submission_form import CONTENT_STEPS, fill_values, group_errors, read_form
@@ -53,7 +53,7 @@ def is_robot(request: Request) -> bool:
 
 
 async def render_resource(
-    request: Request, deps: PageDependencies, visitor: Visitor, entry: PublicResource, **context: Any
+    request: Request, deps: Deps, visitor: Visitor, entry: PublicResource, **context: Any
 ) -> Response:
     """Render the page of a resource."""
     services = deps.services
@@ -199,7 +199,7 @@ async def suggest(request: Request, deps: Deps, posted: Posted, slug: SlugPath) 
     return redirect_to_resource(request, slug, "suggested")
 
 
-async def find_editable(deps: PageDependencies, slug: str) -> PublicResource:
+async def find_editable(deps: Deps, slug: str) -> PublicResource:
     """Return a published resource that a form can show; a damaged one cannot be changed here."""
     entry = await deps.services.directory.find(slug)
     if entry.damage:
@@ -215,7 +215,7 @@ def read_fields(entry: PublicResource) -> dict[str, Any]:
 
 async def render_suggestion(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     visitor: Visitor,
     entry: PublicResource,
     form: Mapping[str, Any],
@@ -315,7 +315,7 @@ async def edit_as_owner(request: Request, deps: Deps, sent: LinkPosted, token: s
 
 async def render_owner_form(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     token: str,
     entry: PublicResource,
     form: Mapping[str, Any],

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from hashrange_systems.kelifax.errors import AlreadyListed
 from hashrange_systems.kelifax.model.draft import parse_draft, split_fields
 from hashrange_systems.kelifax.service.submissions import SubmissionStatus
-from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted, VisitorPost
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, Posted, VisitorPost
 from hashrange_systems.kelifax.web.submission_form import (
     CONTENT_STEPS,
     STEPS,
@@ -60,7 +60,7 @@ async def post_form(request: Request, deps: Deps, posted: Posted) -> Response:
     return await send(request, deps, posted, form)
 
 
-async def store_logo(deps: PageDependencies, posted: VisitorPost, form: dict[str, dict[str, Any]]) -> list[FieldError]:
+async def store_logo(deps: Deps, posted: VisitorPost, form: dict[str, dict[str, Any]]) -> list[FieldError]:
     """Store a logo that came with the form, or check the one that came before; return what is wrong with it."""
     content = posted.sent.file("logo")
     try:
@@ -86,9 +86,7 @@ def find_errors(form: Mapping[str, Any]) -> list[FieldError]:
     return []
 
 
-async def go_on(
-    request: Request, deps: PageDependencies, visitor: Visitor, form: dict[str, dict[str, Any]], step: int
-) -> Response:
+async def go_on(request: Request, deps: Deps, visitor: Visitor, form: dict[str, dict[str, Any]], step: int) -> Response:
     """Show the next step; after the first one with what the resource may duplicate."""
     found: Sequence[Any] = ()
     if step == 0:
@@ -99,9 +97,7 @@ async def go_on(
     return await render_step(request, deps, visitor, form, min(step + 1, len(STEPS) - 1), duplicates=found)
 
 
-async def send(
-    request: Request, deps: PageDependencies, posted: VisitorPost, form: dict[str, dict[str, Any]]
-) -> Response:
+async def send(request: Request, deps: Deps, posted: VisitorPost, form: dict[str, dict[str, Any]]) -> Response:
     """Submit the form, or show why it is not taken."""
     different = posted.sent.text("different") == "on"
     last = len(STEPS) - 1
@@ -134,7 +130,7 @@ async def send(
 
 async def render_step(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     visitor: Visitor,
     form: Mapping[str, Any],
     step: int,
@@ -162,7 +158,7 @@ async def render_step(
     )
 
 
-async def preview_logo(deps: PageDependencies, name: str | None) -> str:
+async def preview_logo(deps: Deps, name: str | None) -> str:
     """Return an uploaded logo as a data URL: it has no address of its own before its resource is approved."""
     content = await deps.services.logos.read(name) if name else None
     return f"data:image/png;base64,{base64.b64encode(content).decode()}" if content else ""
@@ -205,7 +201,7 @@ async def show_status(request: Request, deps: Deps, token: str) -> Response:
 
 async def render_status(
     request: Request,
-    deps: PageDependencies,
+    deps: Deps,
     token: str,
     status: SubmissionStatus,
     *,
@@ -245,7 +241,7 @@ async def resubmit(request: Request, deps: Deps, sent: LinkPosted, token: str) -
     return redirect_to(request, f"/status/{receipt.token}")
 
 
-async def replace_logo(deps: PageDependencies, sent: PostedForm, current: str | None) -> str | None:
+async def replace_logo(deps: Deps, sent: PostedForm, current: str | None) -> str | None:
     """Return the name of the logo that came with a form, or of the one that was there."""
     content = sent.file("logo")
     return (await deps.services.logos.upload(content)).name if content is not None else current

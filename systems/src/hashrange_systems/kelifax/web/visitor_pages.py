@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hashrange_systems.kelifax.model.draft import CATEGORIES
 from hashrange_systems.kelifax.model.public_entry import ListedResource
-from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, PageDependencies, Posted, SlugPath
+from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, Posted, SlugPath
 from hashrange_systems.kelifax.web.resource_page import explain
 from hashrange_systems.shared.errors import ApplicationError, ResourceMissing
 from hashrange_systems.shared.web.same_origin import is_loopback
@@ -34,7 +34,7 @@ async def show_favourites(request: Request, deps: Deps, visitor: Guest) -> Respo
     )
 
 
-async def read_published(deps: PageDependencies, slugs: list[str]) -> list[ListedResource]:
+async def read_published(deps: Deps, slugs: list[str]) -> list[ListedResource]:
     """Return the resources of these slugs that are published, in this order."""
     found: list[ListedResource] = []
     for slug in slugs[:100]:

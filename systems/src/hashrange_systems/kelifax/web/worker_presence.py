@@ -5,10 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from hashrange_systems.kelifax.services import Services
+from hashrange_systems.kelifax.application import Application
 from hashrange_systems.kelifax.web.dependencies import Deps
-from hashrange_systems.shared.presence import WorkState
+from hashrange_systems.shared.application.application_type import report_presence
 from hashrange_systems.shared.web.metrics import describe_workers, make_gauge, make_metrics_response
+from hashrange_systems.shared.work.presence import WorkState
 
 MAX_NAMED = 10  # resources that could not be indexed
 WHAT = "The background work (mails, searches, link checks)"
@@ -16,22 +17,19 @@ WHAT = "The background work (mails, searches, link checks)"
 router = APIRouter(include_in_schema=False)
 
 
-async def describe_absence(services: Services) -> list[str]:
+async def describe_absence(services: Application) -> list[str]:
     """Return sentences for pages: silence is not taken for health."""
     text = (await services.presence.read()).describe(WHAT)
     return [text] if text else []
 
 
-async def report_health(services: Services) -> dict[str, object]:
+async def report_health(services: Application) -> dict[str, object]:
     """Return what `/health` says, of the system and of its host."""
-    monitoring = await services.presence.read()
-    search = services.search
-    work = "ok" if monitoring.healthy else monitoring.state.value
+    report, search = await report_presence(services.presence), services.search
+    if report["healthy"] and search.problem:
+        report |= {"healthy": False, "status": search.problem}
     return {
-        "healthy": monitoring.healthy and not search.problem,
-        "status": search.problem if monitoring.healthy and search.problem else work,
-        "workers": len(monitoring.workers),
-        "lateMs": monitoring.late_ms,
+        **report,
         "search": "index" if search.is_indexed else "scan",
         "searchLagMs": int(search.lag_s * 1000),
         "searchSkipped": search.skipped,

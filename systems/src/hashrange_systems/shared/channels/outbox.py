@@ -21,12 +21,12 @@ from typing import Generic, Protocol, TypeVar
 from hashrange import Clock, Conflict
 from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.retry import Sleep, retry_transient
 from hashrange_systems.shared.text import shorten
+from hashrange_systems.shared.work.retry import Backoff, Sleep, retry_transient
 
 SEND_TIMEOUT_S = 60.0
 LEASE = timedelta(seconds=120)  # longer than sending and recording take
-FIRST_PAUSE_S, MAX_PAUSE_S = 15.0, 3600.0
+PAUSES = Backoff(15.0, 3600.0)  # between attempts
 GIVE_UP_AFTER = timedelta(hours=24)
 MAX_ATTEMPTS = 100  # so that a message that crashes its sender is not retried forever
 CONCURRENCY = 16
@@ -159,7 +159,7 @@ class Outbox(ABC, Generic[D, M]):
         now, last = from_ms(self.clock.millis()), message.created_at + GIVE_UP_AFTER
         if now >= last:
             return await self._give_up(message, reason)
-        pause = max(backoff_delay(message.attempts, self.spread()), wait_s)
+        pause = max(PAUSES.find_pause(message.attempts, self.spread), wait_s)
         send_at = from_ms(min(to_ms(now) + int(pause * 1000), to_ms(last)))
         error = shorten(reason, MAX_ERROR_LENGTH)
         return await self._record(lambda: self.postpone(message, send_at, error), DeliveryOutcome.POSTPONED)
@@ -183,9 +183,3 @@ def raise_or_return(outcome: DeliveryOutcome | BaseException) -> DeliveryOutcome
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome
-
-
-def backoff_delay(attempts: int, spread: float) -> float:
-    """Return the seconds until the next attempt: exponential with jitter, up to a maximum."""
-    full = min(FIRST_PAUSE_S * 2.0 ** min(attempts - 1, 20), MAX_PAUSE_S)
-    return full * (0.5 + spread / 2)

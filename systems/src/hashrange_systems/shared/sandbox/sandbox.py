@@ -18,10 +18,10 @@ from typing import Generic, TypeVar, TypeVarTuple
 
 import msgspec
 
-from hashrange_systems.shared.fair_semaphore import FairSemaphore, SemaphoreFull
 from hashrange_systems.shared.sandbox.errors import Reason, SandboxError
 from hashrange_systems.shared.sandbox.message import Signature, encode, read_signature
 from hashrange_systems.shared.sandbox.process import Budget, SandboxProcess
+from hashrange_systems.shared.work.fair_semaphore import FairSemaphore, SemaphoreFull
 
 log = logging.getLogger(__name__)
 

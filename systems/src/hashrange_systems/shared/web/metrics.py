@@ -10,7 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from hashrange_systems.shared.presence import Monitoring
+from hashrange_systems.shared.work.presence import Monitoring
 
 
 class CollectedMetrics(Collector):

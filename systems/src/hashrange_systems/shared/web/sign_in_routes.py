@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from hashrange_systems.shared.web.app_dependencies import get_dependencies
+from hashrange_systems.shared.web.pages import get_dependencies
 from hashrange_systems.shared.web.same_origin import refuse_cross_site
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
 from hashrange_systems.shared.web.session_renderer import SessionRenderer

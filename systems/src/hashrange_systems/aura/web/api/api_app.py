@@ -24,8 +24,8 @@ from hashrange_systems.aura.web.run_now import RunNow
 from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.errors import ApiKeyInvalid
 from hashrange_systems.shared.identifier import hash_key
-from hashrange_systems.shared.web.app_dependencies import get_dependencies
 from hashrange_systems.shared.web.json_api import make_json_api
+from hashrange_systems.shared.web.pages import get_dependencies
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_network

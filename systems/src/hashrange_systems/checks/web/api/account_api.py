@@ -37,7 +37,7 @@ from hashrange_systems.checks.web.channel_verification import send_verification
 from hashrange_systems.checks.web.check_view import OVERDUE, Row
 from hashrange_systems.checks.web.status_page import read_page, read_public_rows, summarise_states
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.presence import Monitoring, WorkState
+from hashrange_systems.shared.work.presence import Monitoring, WorkState
 
 router = APIRouter()
 

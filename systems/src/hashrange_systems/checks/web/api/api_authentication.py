@@ -13,7 +13,7 @@ from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.services import Services
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
-from hashrange_systems.shared.web.app_dependencies import get_dependencies
+from hashrange_systems.shared.web.pages import get_dependencies
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 

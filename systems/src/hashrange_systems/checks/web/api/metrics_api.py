@@ -15,8 +15,8 @@ from hashrange_systems.checks.schema import AnyCheck
 from hashrange_systems.checks.web.api.api_authentication import Caller, Deps
 from hashrange_systems.checks.web.check_view import is_overdue, read_last
 from hashrange_systems.shared.epoch import to_ms
-from hashrange_systems.shared.presence import Monitoring, WorkState
 from hashrange_systems.shared.web.metrics import make_metrics_response
+from hashrange_systems.shared.work.presence import Monitoring, WorkState
 
 LABELS = ("check", "name", "type", "group")
 GAUGES = {

@@ -11,12 +11,12 @@ import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
+from hashrange_systems.kelifax.application import Application
 from hashrange_systems.kelifax.errors import AlreadyListed
-from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.api import resource_api
 from hashrange_systems.kelifax.web.api.resource_api import ApiDependencies
 from hashrange_systems.shared.errors import FieldError, InvalidInput
-from hashrange_systems.shared.web.json_api import make_json_api
+from hashrange_systems.shared.web.api import make_api
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 
@@ -61,11 +61,7 @@ class ApiProblems(ProblemHandlers):
         return JSONResponse(content, 400, media_type="application/problem+json")
 
 
-def make_api(services: Services, base_url: str, limit: RateLimit) -> FastAPI:
+def make_kelifax_api(services: Application, base_url: str, limit: RateLimit) -> FastAPI:
     """Return the API; `limit` is that of submissions and uploads, by the client's network."""
-    app = make_json_api("Kelifax", ABOUT, base_url)
-    app.state.deps = ApiDependencies(services=services, base_url=base_url, limit=limit)
-    app.include_router(resource_api.router)
-    problems = ApiProblems("kelifax")
-    problems.install(app)
-    return app
+    deps = ApiDependencies(services=services, base_url=base_url, limit=limit)
+    return make_api("Kelifax", ABOUT, base_url, deps, [resource_api], ApiProblems("kelifax"))

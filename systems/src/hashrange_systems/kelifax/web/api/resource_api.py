@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 
+from hashrange_systems.kelifax.application import Application
 from hashrange_systems.kelifax.model.draft import PRICING
 from hashrange_systems.kelifax.model.slug import decode_slug
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, SearchQuery, Sort
 from hashrange_systems.kelifax.service.directory import Filters
-from hashrange_systems.kelifax.services import Services
 from hashrange_systems.kelifax.web.api.api_models import (
     EXAMPLE_FORM,
     FoundResource,
@@ -26,7 +26,7 @@ from hashrange_systems.kelifax.web.api.api_models import (
     show_whole,
 )
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
-from hashrange_systems.shared.web.app_dependencies import get_dependencies
+from hashrange_systems.shared.web.pages import get_dependencies
 from hashrange_systems.shared.web.problem import Problem
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_network
@@ -75,7 +75,7 @@ class FormTooLong(ApplicationError):
 class ApiDependencies:
     """What the handlers of the API need."""
 
-    services: Services
+    services: Application
     base_url: str
     limit: RateLimit
 

@@ -7,20 +7,19 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from hashrange import Conflict
-from hashrange_systems.aura.service.schedule import RENEWAL_INTERVAL_S
-from hashrange_systems.shared.retry import Sleep
+from hashrange_systems.shared.work.retry import Sleep
 
 T = TypeVar("T")
 
 
 class LeaseLost(Exception):
-    """Another worker has the shop now."""
+    """Another worker has the item now."""
 
 
 async def keep_alive(
     extend: Callable[[], Awaitable[object]],
     work: Coroutine[Any, Any, T],
-    every_s: float = RENEWAL_INTERVAL_S,
+    every_s: float,
     sleep: Sleep = asyncio.sleep,
 ) -> T:
     """Return the result of some work, extending its lease meanwhile; raise LeaseLost when that is refused."""

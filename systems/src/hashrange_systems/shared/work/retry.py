@@ -1,10 +1,12 @@
-"""Retries database operations: after transient errors (throttled, unavailable), and after conflicts."""
+"""Retries: the one backoff of all systems, and database operations that are repeated after errors and conflicts."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from itertools import count
 from typing import TypeVar
 
 from hashrange import Conflict, HashrangeError, TransactionCanceledException, is_throttling, is_transient
@@ -12,13 +14,32 @@ from hashrange_systems.shared.errors import EditConflict
 
 T = TypeVar("T")
 
-FIRST_PAUSE_S = 0.1
-MAX_PAUSE_S = 5.0
 MAX_CONFLICTS = 10
-CONFLICT_PAUSE_S = 0.02
 MOMENTARY = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 Sleep = Callable[[float], Awaitable[object]]
+Draw = Callable[[], float]  # returns a random number from 0 to 1
+
+
+def jitter(length_s: float, share: float = 0.5, draw: Draw = random.random) -> float:  # noqa: S311 - not a secret
+    """Return a length that is shorter by a random part of this share."""
+    return length_s * (1 - share + share * draw())
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Pauses that double with each attempt, up to a maximum, and are shortened at random by up to a half."""
+
+    first_s: float
+    max_s: float
+
+    def find_pause(self, attempt: int, draw: Draw = random.random) -> float:  # noqa: S311 - not a secret
+        """Return the seconds to wait after an attempt; the first one is 1."""
+        return jitter(min(self.first_s * 2.0 ** min(attempt - 1, 20), self.max_s), draw=draw)
+
+
+AFTER_ERROR = Backoff(0.1, 5.0)
+AFTER_CONFLICT = Backoff(0.01, 0.2)
 
 
 def is_transient_error(error: HashrangeError) -> bool:
@@ -28,24 +49,16 @@ def is_transient_error(error: HashrangeError) -> bool:
     return is_throttling(error, "") or is_transient(error)
 
 
-def backoff() -> Iterator[float]:
-    """Yield pauses in seconds without end: exponential with jitter, up to a maximum."""
-    length = FIRST_PAUSE_S
-    while True:
-        yield length * random.uniform(0.5, 1)  # noqa: S311 - jitter, not a secret
-        length = min(length * 2, MAX_PAUSE_S)
-
-
 async def retry_transient(attempt: Callable[[], Awaitable[T]], sleep: Sleep = asyncio.sleep) -> T:
     """Repeat the attempt while it fails with transient errors; return its result. Cancel it to stop waiting."""
-    for pause in backoff():
+    for number in count(1):
         try:
             return await attempt()
         except HashrangeError as error:
             if not is_transient_error(error):
                 raise
-        await sleep(pause)
-    raise AssertionError("pauses have no end")
+        await sleep(AFTER_ERROR.find_pause(number))
+    raise AssertionError("numbers have no end")
 
 
 async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], what: str) -> T:
@@ -53,9 +66,9 @@ async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], what: str) -> T
 
     The attempt must read again whatever its writes depend on.
     """
-    for change_phase in range(MAX_CONFLICTS):
+    for number in range(1, MAX_CONFLICTS + 1):
         try:
             return await attempt()
         except Conflict:
-            await asyncio.sleep(random.uniform(0, CONFLICT_PAUSE_S * change_phase))  # noqa: S311 - jitter, not a secret
+            await asyncio.sleep(AFTER_CONFLICT.find_pause(number))
     raise EditConflict(what)

@@ -24,8 +24,9 @@ from pydantic import BaseModel
 
 from hashrange import Clock, HashrangeError, Key, __version__
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms
+from hashrange_systems.shared.errors import ResourceMissing
 from hashrange_systems.shared.identifier import make_id
-from hashrange_systems.shared.text import format_duration
+from hashrange_systems.shared.text import format_duration, format_time
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,15 @@ class PresenceFields(BaseModel, frozen=True):
 
 
 P = TypeVar("P", bound=PresenceFields)
+
+
+class WorkerMissing(ResourceMissing):
+    """No worker has this id."""
+
+    def __init__(self, known: Iterable[PresenceFields]) -> None:
+        super().__init__("worker")
+        shown = (f"{each.worker_id} ({each.host}, seen {format_time(to_ms(each.seen_at))})" for each in known)
+        self.args = (f"{self} Known: {', '.join(shown) or 'none'}.",)
 
 
 class PresencePatterns(Protocol):
@@ -201,6 +211,13 @@ class Presence(Generic[P]):
             if item.seen_at < oldest and item.seen_at != newest:
                 await self._try(self.db.forget_worker(item.worker_id))
         return items
+
+    async def forget(self, worker_id: str) -> None:
+        """Remove the presence of a process that was killed; raise WorkerMissing, which names those that are known."""
+        known = {item.worker_id: item for item in await self.list_all()}
+        if worker_id not in known:
+            raise WorkerMissing(known.values())
+        await self.db.forget_worker(worker_id)
 
     def _describe(self) -> P:
         now = self.clock.millis()
