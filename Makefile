@@ -20,10 +20,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup clients up test test-pythons check lint types format hooks bench docs build extras lock clean
+.PHONY: help setup clients up test test-clones test-pythons check lint types format hooks bench docs build extras lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.installed ## Create .venv and install everything (instant when nothing changed)
 
@@ -35,10 +35,14 @@ up: setup ## Run everything with demo data: DynamoDB on 127.0.0.1:8000, the syst
 test: setup clients ## Run the tests, on all cores
 	$(PYTEST)
 
+test-clones: setup ## Run unit tests of the last commit in folders with other names: one with a space and an umlaut
+	$(BIN)/python scripts/test_clones.py --numprocesses $(WORKERS) --dist worksteal
+
 test-pythons: ## Run the tests on every supported Python that is installed (PYTHONS="python3.12 ..." chooses)
 	scripts/test_pythons.sh $(PYTHONS)
 
 check: lint types test ## Everything a change must pass: format, lint, import layers, types, tests
+	$(MAKE) test-clones  # not beside the others: some tests measure time
 
 lint: setup ## Check format, lint rules and import layers
 	$(BIN)/ruff format --check .

@@ -159,9 +159,10 @@ def run_example(kind, code, names):
             exec(compile(code, "example", "exec"), names)
         return printed.getvalue()
     require("aws " not in code or (CLIENTS / "aws").exists(), "the AWS CLI")
-    path = os.pathsep.join((str(Path(sys.executable).parent), str(CLIENTS), os.environ["PATH"]))
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    aws = shlex.join([str(CLIENTS / "python"), str(CLIENTS / "aws")])  # alone it starts in no folder with a space
     outcome = subprocess.run(
-        ("bash", "-eu", "-c", code),
+        ("bash", "-eu", "-c", f'aws() {{ {aws} "$@"; }}\n{code}'),
         env={**CLEAN, "PATH": path, "HOME": str(Path.cwd()), "AWS_PAGER": ""},
         capture_output=True,
         text=True,

@@ -184,6 +184,19 @@ def test_demo_data_is_filled_in_once(up):
     assert again.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
 
 
+def test_any_name_of_the_data_directory_works(up, tmp_path):
+    data = "dir with ä # % ? [b] & 'quotes'"
+    upped = up("--demo", "--data", data)
+    assert f"  data      {tmp_path / data}\n" in upped.shown
+    assert wait_for(lambda: "demo data is there" in upped.logged)
+    assert upped.stop() == 0
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [data]
+    verified = run_up(data, command="verify", cwd=tmp_path)
+    assert (verified.returncode, "No damage found." in verified.stdout) == (0, True), verified.stderr
+    again = up("--data", data)
+    assert again.get("/stock/")["names"] == ["Agnes", "Bertie", "Clyde"]
+
+
 def test_only_the_systems_that_are_named_are_hosted(up):
     assert "1 system\n" in up("--memory", "--only", "stock").shown
     outcome = run_up("--memory", "--only", "stock,absent")
@@ -427,6 +440,7 @@ def test_a_directory_in_use_is_explained(up, tmp_path):
         (("--endpoint", "http://127.0.0.1:1", "--fsync"), "--fsync is for the DynamoDB of this process"),
         (("--endpoint", "dynamodb"), "neither a URL"),
         (("--target", "./data"), "--data ./data"),
+        (("--target", "./my data"), "--data './my data'"),
         (("--endpoint", "http://"), "is not an endpoint"),
         (("--endpoint", "http://127.0.0.1:1", "--web-port", "0"), "http://127.0.0.1:1"),
         (("--app", "nowhere.at.all"), "There is no module nowhere.at.all, neither in "),

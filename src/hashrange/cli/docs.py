@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ def docs(
     elif check is None:
         typer.echo(text, nl=False)
     elif not check.exists() or check.read_text() != text:
-        typer.secho(f"{check} is out of date: run hashrange docs --write {check}", fg="red", err=True)
+        typer.secho(f"{check} is out of date: run hashrange docs --write {shlex.quote(str(check))}", fg="red", err=True)
         raise typer.Exit(1)
 
 

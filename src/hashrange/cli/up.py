@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -121,7 +122,7 @@ def _check_target(context: typer.Context, target: str) -> None:
     if not is_remote(target):
         raise typer.BadParameter(
             f"--target {target} is neither a URL, such as http://127.0.0.1:8000, nor aws. "
-            f"To serve the database in that directory: --data {target}"
+            f"To serve the database in that directory: --data {shlex.quote(target)}"
         )
     for name in ("port", "memory", "fsync", "no_endpoint", "credentials_file"):
         source = context.get_parameter_source(name)

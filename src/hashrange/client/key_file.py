@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shlex
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -81,7 +82,9 @@ def _check_private(path: Path, status: os.stat_result) -> None:
         raise UnsafeKeyFile(f"{path} belongs to another user, who can read the keys in it.")
     mode = stat.S_IMODE(status.st_mode)
     if mode & 0o077:
-        raise UnsafeKeyFile(f"{path} has mode {mode:04o}: others can read or change the keys in it. chmod 600 {path}")
+        raise UnsafeKeyFile(
+            f"{path} has mode {mode:04o}: others can read or change the keys in it. chmod 600 {shlex.quote(str(path))}"
+        )
 
 
 def _parse(path: Path, content: bytes) -> KeySet:

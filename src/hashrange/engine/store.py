@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import monotonic, strftime
@@ -187,7 +188,7 @@ class Store:
         message = (
             f"The write-ahead log in {self.directory} is damaged, or was removed or replaced: it lacks {missing} pages "
             "of acknowledged writes. Nothing was changed. Put the log back, restore the directory from a copy or, to "
-            f"continue without those writes, run: hashrange verify {self.directory} --accept-loss"
+            f"continue without those writes, run: hashrange verify {shlex.quote(str(self.directory))} --accept-loss"
         )
         raise LogIncomplete(message)
 

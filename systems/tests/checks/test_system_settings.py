@@ -1,6 +1,7 @@
 """The variables that configure the system: what they say, and what is refused in words."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -112,10 +113,10 @@ def test_a_secret_is_made_once_and_is_its_owners_alone(tmp_path):
 
 
 def test_a_secret_that_others_can_read_or_that_is_damaged_is_refused(tmp_path):
-    path = tmp_path / "secret"
+    path = tmp_path / "my secret"
     load_or_create_secret(path)
     path.chmod(0o644)
-    with pytest.raises(SecretFileInvalid, match="chmod 600"):
+    with pytest.raises(SecretFileInvalid, match=f"chmod 600 {re.escape(shlex.quote(str(path)))}"):
         load_or_create_secret(path)
     path.chmod(0o600)
     path.write_bytes(b"short")

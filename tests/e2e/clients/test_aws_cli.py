@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import ROOT, require
 
 CLI = ROOT / ".venv-clients" / "bin" / "aws"
+PYTHON = CLI.with_name("python")  # the first line of the script works in no folder with a space in its name
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def aws(run):
     require(CLI.exists(), "the AWS CLI")
 
     def call(service, *arguments):
-        printed = run(str(CLI), service, *arguments, "--output", "json")
+        printed = run(str(PYTHON), str(CLI), service, *arguments, "--output", "json")
         return json.loads(printed) if printed.strip() else None
 
     return call

@@ -4,6 +4,7 @@ import asyncio
 import http.server
 import json
 import os
+import shlex
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
@@ -117,12 +118,12 @@ def test_a_process_may_give_the_keys(home, tmp_path):
     response = {"Version": 1, "AccessKeyId": "p", "SecretAccessKey": "s"}
     script = tmp_path / "keys.py"
     script.write_text(f"print({json.dumps(response)!r})", "utf-8")
-    home(config=f"[profile tool]\ncredential_process = {sys.executable} {script}\n")
+    home(config=f"[profile tool]\ncredential_process = {shlex.join([sys.executable, str(script)])}\n")
     assert find(profile="tool")[2] == Credentials("p", "s")
 
 
 def test_credentials_that_cannot_be_loaded_are_reported(home):
-    home(config=f"[profile tool]\ncredential_process = {sys.executable} -c exit(3)\n")
+    home(config=f"[profile tool]\ncredential_process = {shlex.join([sys.executable, '-c', 'exit(3)'])}\n")
     with pytest.raises(CredentialsMissing, match="cannot be loaded"):
         find(profile="tool")
 

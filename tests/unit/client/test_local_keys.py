@@ -4,6 +4,8 @@ import copy
 import json
 import os
 import pickle
+import re
+import shlex
 import stat
 import threading
 
@@ -166,10 +168,11 @@ def test_the_first_seal_makes_a_private_file_and_opening_does_not(path):
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601, 0o666])
-def test_a_file_that_others_can_use_is_refused(path, mode):
+def test_a_file_that_others_can_use_is_refused(tmp_path, mode):
+    path = tmp_path / "my keys.json"
     LocalKeys(path).rotate()
     path.chmod(mode)
-    with pytest.raises(UnsafeKeyFile, match=f"has mode {mode:04o}.*chmod 600"):
+    with pytest.raises(UnsafeKeyFile, match=f"has mode {mode:04o}.*chmod 600 {re.escape(shlex.quote(str(path)))}"):
         LocalKeys(path)
 
 

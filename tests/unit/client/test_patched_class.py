@@ -29,7 +29,7 @@ def tables():
 def teardown_module():
     from botocore.session import Session
 
-    assert "hashrange" not in Session.create_client.__code__.co_filename, "a patch is still active"
+    assert Session.create_client.__globals__["__name__"].startswith("botocore."), "a patch is still active"
 """
 
 CLASSES = {

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import random
+import re
 import shutil
 import struct
 
@@ -196,13 +197,15 @@ def assert_refused_or_complete(directory, contents):
 
 
 def test_a_removed_log_is_refused_until_the_loss_is_accepted(killed, tmp_path):
-    shutil.copytree(killed[0], tmp_path / "data")
-    (tmp_path / "data" / LOG_FILE).unlink()
+    data = tmp_path / "my data"
+    shutil.copytree(killed[0], data)
+    (data / LOG_FILE).unlink()
+    command = f"hashrange verify '{data}' --accept-loss"
     for _ in range(2):  # the refusal itself changes nothing
-        with pytest.raises(LogIncomplete, match=r"lacks \d+ pages of acknowledged writes.*--accept-loss"):
-            Local(tmp_path / "data")
-    open_engine(tmp_path / "data", OPERATIONS, accept_loss=True).close()
-    Local(tmp_path / "data").close()
+        with pytest.raises(LogIncomplete, match=rf"lacks \d+ pages of acknowledged writes.*{re.escape(command)}"):
+            Local(data)
+    open_engine(data, OPERATIONS, accept_loss=True).close()
+    Local(data).close()
 
 
 @pytest.mark.parametrize("change", [-60, -1, 10, -4096, 4096])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -42,7 +43,8 @@ def load_or_create_secret(path: Path) -> bytes:
     mode = stat.S_IMODE(status.st_mode)
     if mode & 0o077:
         raise SecretFileInvalid(
-            f"{path} has mode {mode:04o}: others can read or change the secret in it. chmod 600 {path}"
+            f"{path} has mode {mode:04o}: others can read or change the secret in it. "
+            f"chmod 600 {shlex.quote(str(path))}"
         )
     if len(content) != SIZE:
         raise SecretFileInvalid(
