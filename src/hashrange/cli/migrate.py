@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -16,6 +17,7 @@ from hashrange.cli.target_option import TARGETS, TargetOption
 from hashrange.client.target import open_target
 
 if TYPE_CHECKING:
+    from hashrange.client.local_keys import LocalKeys
     from hashrange.provision import Migration, MigrationReport, MigrationRun
     from hashrange.session.outage import Outage
 
@@ -33,6 +35,8 @@ HELP = f"""Move the items of one declaration to another while programs write: th
   hashrange migrate finish  shop.migrations:by_customer   end it; the source tables stay
   hashrange migrate status  shop.migrations:by_customer
 
+--keys FILE opens and seals secret fields; a migration of such fields needs it with each step.
+
 The argument names a module and the Migration in it. Before `switch`, stop the programs that write to the source; after
 it, let those write that use the target. One process at a time opens a data directory: while programs write to it, serve
 it, and give the URL of the server.
@@ -42,7 +46,7 @@ it, and give the URL of the server.
 StepName: TypeAlias = Literal["preview", "copy", "follow", "verify", "switch", "back", "finish", "status"]
 
 
-def migrate(
+def migrate(  # noqa: PLR0913, PLR0917 each option is a parameter
     step: Annotated[StepName, typer.Argument(help="What to do.")],
     migration: Annotated[str, typer.Argument(help="The module and the name of the migration in it: module:name.")],
     target: TargetOption,
@@ -58,6 +62,13 @@ def migrate(
         bool,
         typer.Option("--keep-differences", help="switch: leave differing and surplus items of the target as they are."),
     ] = False,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="The key file of the secret fields, old and new.", metavar="FILE")
+    ] = None,
+    new_keys: Annotated[
+        Path | None,
+        typer.Option("--new-keys", help="The key file that seals the new items, if another.", metavar="FILE"),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="follow: apply what is there, then end.")] = False,
 ) -> None:
     """Do one step of a migration."""
@@ -65,7 +76,13 @@ def migrate(
         declared = load_migration(migration)
         source = stack.enter_context(open_target(target))
         other = stack.enter_context(open_target(to)) if to and to != target else source
-        run = declared.open(source, other, command=_name_command(migration, target, to))
+        run = declared.open(
+            source,
+            other,
+            keys=_read_keys(keys),
+            new_keys=_read_keys(new_keys),
+            command=_name_command(migration, target, to, keys, new_keys),
+        )
         report = None
         if step == "preview":
             with CountDisplay("Converting") as display:
@@ -91,9 +108,22 @@ def migrate(
             raise typer.Exit(1)
 
 
-def _name_command(migration: str, target: str, to: str) -> str:
+def _read_keys(path: Path | None) -> LocalKeys | None:
+    """Return the keys in a file; refuse one that is not there, which a keyring would create with a new key."""
+    from hashrange.client.local_keys import LocalKeys
+    from hashrange.core.errors import PlanError
+
+    if path is None:
+        return None
+    if not path.is_file():
+        raise PlanError(f"There is no key file {path}: name the one that the programs use.")
+    return LocalKeys(path)
+
+
+def _name_command(migration: str, target: str, to: str, keys: Path | None, new_keys: Path | None) -> str:
     """Return the command of a step, with {step} for its name."""
-    names = [migration, "--target", target, *(["--to", to] if to else [])]
+    options = {"--target": target, "--to": to, "--keys": keys, "--new-keys": new_keys}
+    names = [migration, *(word for name, value in options.items() if value for word in (name, str(value)))]
     return f"hashrange migrate {{step}} {shlex.join(names).replace('{', '{{').replace('}', '}}')}"
 
 

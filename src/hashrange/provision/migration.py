@@ -19,21 +19,22 @@ target is overwritten or deleted only by a repair with `allow_loss`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypeVar
 
+from hashrange.client.keyring import Keyring
 from hashrange.client.transport import Transport
-from hashrange.core.errors import ConditionalCheckFailedException, Conflict, HashrangeError, PlanError, StreamTrimmed
+from hashrange.core.errors import Conflict, HashrangeError, PlanError, StreamTrimmed
 from hashrange.core.values import Item as Raw
-from hashrange.provision.item_conversion import convert_item, is_of, root_of
+from hashrange.provision.item_conversion import convert_item, is_of
 from hashrange.provision.item_repair import roots_of
 from hashrange.provision.item_transfer import SEGMENTS, ReportCount
 from hashrange.provision.job_record import JobPart, JobRecords, RecordedScan, count_written, job_table, open_jobs
 from hashrange.provision.key_collision import Collision, TableItem, TargetKeys, digest_key
 from hashrange.provision.live_table import describe_table
+from hashrange.provision.migration_changes import MigrationChanges
 from hashrange.provision.migration_report import (
     MAX_EXAMPLES,
     MAX_LISTED,
@@ -42,17 +43,14 @@ from hashrange.provision.migration_report import (
     MigrationReport,
     classes_in,
 )
+from hashrange.provision.migration_source import MigrationSource
+from hashrange.provision.migration_target import MigrationTarget
 from hashrange.provision.plan_executor import create_tables
-from hashrange.provision.table_plan import require_tables
 from hashrange.provision.table_scan import BEGIN, check_segments, scan_pages
 from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
-from hashrange.schema.declare.table import Declared, Table, find_mounted
-from hashrange.schema.items.loader import load
-from hashrange.session.batch import batch_get, batch_write
+from hashrange.schema.declare.table import Declared, Table
 from hashrange.session.item_change import ItemChange
-from hashrange.session.runnable import Task
-from hashrange.session.session import Session, clock_of
 from hashrange.session.stream_consumer import Consumer
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
@@ -91,17 +89,47 @@ class Migration:
 
         return register
 
-    def open(self, source: Transport, target: Transport | None = None, *, command: str = "") -> MigrationRun:
+    def open(
+        self,
+        source: Transport,
+        target: Transport | None = None,
+        *,
+        keys: Keyring | None = None,
+        new_keys: Keyring | None = None,
+        command: str = "",
+    ) -> MigrationRun:
         """Bind it to the databases of the source and of the target tables; by default the same.
 
-        Errors advise a step as a call, or as this command, in which `{step}` is replaced by its name.
+        `keys` open the secret fields of the source and seal those of the target, or `new_keys` do the latter. Errors
+        advise a step as a call, or as this command, in which `{step}` is replaced by its name.
         """
         if not self.functions:
             raise PlanError(
                 f"The migration {self.name!r} converts nothing: write a function for each class of the source, with "
                 "@migration.convert(Class)."
             )
-        return MigrationRun(self, source, target or source, command)
+        self._check_keys(keys, self.functions)
+        self._check_keys(new_keys or keys, {model for each in self.functions.values() for model in classes_in(each)})
+        return MigrationRun(
+            self,
+            MigrationSource(self.source, self.functions, self.target.tables(), source, keys),
+            MigrationTarget(self.target, target or source, new_keys or keys),
+            command,
+        )
+
+    def _check_keys(self, keys: Keyring | None, models: Iterable[type[Item]]) -> None:
+        """Refuse to move secret fields without keys: a sealed value opens in its own table only."""
+        secret = (
+            f"{model.__name__}.{field.name}"
+            for model in models
+            for field in introspection.all_fields(model).values()
+            if field.sealed
+        )
+        if keys is None and (name := next(secret, None)) is not None:
+            raise PlanError(
+                f"The migration {self.name!r} needs keys, because {name} is a Secret and is sealed for its own table: "
+                "open(..., keys=LocalKeys('keys.json')), or --keys keys.json with the command."
+            )
 
     def apply_to(self, item: Item, key: Raw | None = None) -> Conversion:
         """Convert one item; raise PlanError with the reason if its function fails, whatever it raises."""
@@ -112,28 +140,29 @@ class Migration:
 class MigrationRun:
     """A migration of two databases: its phases, each of which can be run again after an interruption."""
 
-    def __init__(self, migration: Migration, source: Transport, target: Transport, command: str = "") -> None:
+    def __init__(
+        self, migration: Migration, source: MigrationSource, target: MigrationTarget, command: str = ""
+    ) -> None:
         self.migration, self.source, self.target, self.command = migration, source, target, command
-        self.source_tables = require_tables([migration.source])
-        self.target_tables = require_tables([migration.target])
-        self.sources, self.targets = (
-            Session(source, clock=clock_of(source), mounted=find_mounted(self.source_tables)),
-            Session(target, mounted=find_mounted(self.target_tables)),
-        )
+        self.changes = MigrationChanges(source, target)
         self.job = f"migration {migration.name}"
-        self.changed = 0  # changes of items that are converted, in the last `follow`
+
+    @property
+    def changed(self) -> int:
+        """The changes of items that are converted, in the last `follow`."""
+        return self.changes.changed
 
     # ── phases ───────────────────────────────────────────────────────────────────────────────────────────────────────
     @property
     def phase(self) -> Phase:
         """How far it is, as recorded in the target database."""
-        if describe_table(self.target, job_table.physical_name) is None:
+        if describe_table(self.target.database, job_table.physical_name) is None:
             return "new"
-        found = [part for part in open_jobs(self.target).parts(self.job).run() if part.part == "phase"]
+        found = [part for part in open_jobs(self.target.database).parts(self.job).run() if part.part == "phase"]
         return cast("Phase", found[0].position) if found else "new"
 
     def _enter(self, phase: Phase) -> None:
-        open_jobs(self.target).put(JobPart(job=self.job, part="phase", position=phase)).run()
+        open_jobs(self.target.database).put(JobPart(job=self.job, part="phase", position=phase)).run()
 
     def _require(self, *phases: Phase) -> None:
         if (phase := self.phase) not in phases:
@@ -148,27 +177,13 @@ class MigrationRun:
     def preview(self, *, examples: int = MAX_EXAMPLES, report: ReportCount | None = None) -> MigrationReport:
         """Convert every item without writing: counts, and examples of each kind of change."""
         found, keys = MigrationReport(), TargetKeys()
-        for conversions in self._convert_all(found, report):
+        for conversions in self.source.convert_all(found, report):
             self._note(keys, conversions, found)
             for conversion in conversions:
                 shown = found.examples.setdefault(conversion.outcome, [])
                 if len(shown) < examples:
                     shown.append(conversion)
         return found
-
-    def _convert_all(self, found: MigrationReport, report: ReportCount | None) -> Iterator[list[Conversion]]:
-        """Yield what the items of each page of the source become."""
-        done, total = 0, sum(self._count(self.source, table) for table in self.source_tables)
-        for table in self.source_tables:
-            for page in scan_pages(self.source, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
-                yield list(self._convert_page(table, page.items, found))
-                done += len(page.items)
-                if report is not None:
-                    report(done, total)
-
-    def _count(self, database: Transport, table: Table) -> int:
-        """Return the number of items in a table, as its description has it."""
-        return int((describe_table(database, table.physical_name) or {}).get("ItemCount", 0))
 
     def copy(self, *, segments: int = SEGMENTS, report: ReportCount | None = None) -> MigrationReport:
         """Convert and write every item of the source, and return what was found. Goes on after an interruption.
@@ -180,14 +195,14 @@ class MigrationRun:
             return MigrationReport()
         self._require("new", "copying")
         self._check_streams()
-        create_tables(self.target, *self.target_tables)
-        create_tables(self.source, checkpoint_table)
+        create_tables(self.target.database, *self.target.tables)
+        create_tables(self.source.database, checkpoint_table)
         if self.phase == "new":
             self._consumer(_skip).run()  # earlier changes are copied with their items
             self._enter("copying")
-        jobs, found, keys = open_jobs(self.target), MigrationReport(), TargetKeys()
+        jobs, found, keys = open_jobs(self.target.database), MigrationReport(), TargetKeys()
         with count_written("copy", lambda: found.written):
-            for table in self.source_tables:
+            for table in self.source.tables:
                 self._copy_table(table, jobs, segments, found, keys, report)
         self._enter("following")
         return found
@@ -201,15 +216,15 @@ class MigrationRun:
         keys: TargetKeys,
         report: ReportCount | None,
     ) -> None:
-        name, job, total = table.physical_name, self._copy_job(table), self._count(self.source, table)
-        scan = RecordedScan(self.source, name, jobs, job, segments)
+        name, job, total = table.physical_name, self._copy_job(table), self.source.count_items(table)
+        scan = RecordedScan(self.source.database, name, jobs, job, segments)
         if scan.items:  # an earlier run has copied some: what they become must be known too
-            for page in scan_pages(self.source, name, dict.fromkeys(range(segments), BEGIN)):
-                self._check_collisions(keys, list(self._convert_page(table, page.items, MigrationReport())), jobs)
+            for page in scan_pages(self.source.database, name, dict.fromkeys(range(segments), BEGIN)):
+                self._check_collisions(keys, list(self.source.convert_page(table, page.items, MigrationReport())), jobs)
         for page in scan:
-            conversions = list(self._convert_page(table, page.items, found))
+            conversions = list(self.source.convert_page(table, page.items, found))
             self._check_collisions(keys, conversions, jobs)
-            found.written += self._put([item for each in conversions for item in each.stored])
+            found.written += self.target.put([item for each in conversions for item in each.stored], "copy")
             if report is not None:
                 report(scan.items + len(page.items), total)
 
@@ -222,7 +237,7 @@ class MigrationRun:
         self._note(keys, conversions, found)
         if not found.collisions:
             return
-        for table in self.source_tables:
+        for table in self.source.tables:
             jobs.batch(delete=jobs.parts(self._copy_job(table)).run()).run()
         raise PlanError(
             f"The migration {self.migration.name!r} stopped: {found.collisions[0]} The source is unchanged. Then run "
@@ -243,22 +258,23 @@ class MigrationRun:
     def _is_current(self, collision: Collision) -> bool:
         """Return whether both items of the source still become the same one, as they are now."""
         wanted, pair = digest_key(*collision.target), [collision.first, collision.second]
-        raws = Task(self.sources, lambda: batch_get(self.sources, pair, "collision", consistent=True)).run()
+        raws = self.source.read(pair, "collision")
         return all(
-            raw is not None and any(digest_key(*item) == wanted for item in self._convert_raw(raw)) for raw in raws
+            raw is not None and any(digest_key(*item) == wanted for item in self._convert_raw(table, raw))
+            for (table, _), raw in zip(pair, raws, strict=True)
         )
 
-    def _convert_raw(self, raw: Raw) -> list[TableItem]:
+    def _convert_raw(self, table: Table, raw: Raw) -> list[TableItem]:
         """Return what a stored item becomes; nothing if it cannot be read or converted."""
         try:
-            return self._convert_and_dump(load([introspection.root(model) for model in self.migration.functions], raw))
+            return self.source.convert_raw(table, raw)
         except HashrangeError:
             return []
 
     def follow(self) -> int:
         """Apply the changes of the source since the last time, and return how many there were."""
         self._require("following")
-        self.changed = 0
+        self.changes.changed = 0
         try:
             return self._follow_once()
         except StreamTrimmed as error:
@@ -286,7 +302,7 @@ class MigrationRun:
             self.follow()
         self._require("following", "switched")
         found, expected = MigrationReport(), TargetKeys()
-        for conversions in self._convert_all(found, report):
+        for conversions in self.source.convert_all(found, report):
             self._note(expected, conversions, found)
             self._verify_page(conversions, found, repair=repair, allow_loss=allow_loss)
         self._verify_surplus(expected, found, allow_loss=allow_loss)
@@ -296,15 +312,15 @@ class MigrationRun:
         self, conversions: list[Conversion], found: MigrationReport, *, repair: bool, allow_loss: bool
     ) -> None:
         wanted = [item for each in conversions for item in each.stored]
-        pairs = list(zip(wanted, self._fetch(wanted), strict=True))
+        pairs = list(zip(wanted, self.target.fetch(wanted), strict=True))
         missing = [item for item, raw in pairs if raw is None]
-        differing = [item for item, raw in pairs if raw is not None and raw != item[1]]
+        differing = [item for item, raw in pairs if raw is not None and not self.target.holds(item, raw)]
         found.add_difference("missing", missing)
         found.add_difference("differing", differing)
         if repair:
-            self._put_missing(missing)
+            self.target.put_missing(missing)
         if allow_loss:
-            self._put(differing)
+            self.target.put(differing, "verify")
 
     def _verify_surplus(self, expected: TargetKeys, found: MigrationReport, *, allow_loss: bool) -> None:
         """Find items of the target that no source item becomes, of the classes that the conversions return."""
@@ -314,24 +330,26 @@ class MigrationRun:
             for model in classes_in(function)
         }
         made |= {introspection.root(model) for model in found.classes}
-        for table in self.target_tables:
-            for page in scan_pages(self.target, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
+        for table in self.target.tables:
+            for page in scan_pages(self.target.database, table.physical_name, dict.fromkeys(range(SEGMENTS), BEGIN)):
                 other = [
-                    raw for raw in page.items if digest_key(table, raw) not in expected and root_of(table, raw) in made
+                    raw
+                    for raw in page.items
+                    if digest_key(table, raw) not in expected and self.target.root_of(table, raw) in made
                 ]
                 keys = [(table, {attr: raw[attr] for attr in table.keys}) for raw in self._drop_sources(table, other)]
                 found.add_difference("surplus", keys)
                 if allow_loss:
-                    self._delete(keys)
+                    self.target.delete(keys, "verify")
 
     def _drop_sources(self, table: Table, items: list[Raw]) -> list[Raw]:
         """Return items without those that the source has under the same table and key, of a class that it declares."""
-        same = next((one for one in self.source_tables if one.physical_name == table.physical_name), None)
+        same = next((one for one in self.source.tables if one.physical_name == table.physical_name), None)
         if same is None or same.keys != table.keys:
             return items
         mine = [raw for raw in items if is_of(roots_of(same), raw)]
         keys = [(same, {attr: raw[attr] for attr in same.keys}) for raw in mine]
-        found = Task(self.sources, lambda: batch_get(self.sources, keys, "verify", consistent=True)).run()
+        found = self.source.read(keys, "verify")
         kept = {digest_key(same, raw) for raw in found if raw is not None}
         return [raw for raw in items if digest_key(same, raw) not in kept]
 
@@ -375,52 +393,10 @@ class MigrationRun:
         self._consumer().forget().run()
         self._enter("finished")
 
-    # ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _convert_page(self, table: Table, items: Sequence[Raw], report: MigrationReport) -> Iterator[Conversion]:
-        models = [model for model in self.migration.functions if self.sources.table_of(model) is table]
-        for raw in items:
-            key = {attr: raw[attr] for attr in table.keys}
-            try:
-                item: Item | None = (
-                    load([introspection.root(model) for model in models], raw, table) if models else None
-                )
-                if item is None or not isinstance(item, tuple(models)):
-                    report.not_converted += 1
-                    continue
-                report.items += 1
-                conversion = self.migration.apply_to(item, key)
-            except HashrangeError as error:
-                report.add_failure((table, key), error)
-                continue
-            report.outcomes[conversion.outcome] += 1
-            report.classes.update(map(type, conversion.targets))
-            yield conversion
-
-    def _fetch(self, wanted: list[TableItem]) -> list[Raw | None]:
-        keys = [(table, {attr: raw[attr] for attr in table.keys}) for table, raw in wanted]
-        return Task(self.targets, lambda: batch_get(self.targets, keys, "verify", consistent=True)).run()
-
-    def _put(self, puts: list[TableItem]) -> int:
-        unique = list({digest_key(table, raw): (table, raw) for table, raw in puts}.values())
-        return Task(self.targets, lambda: batch_write(self.targets, unique, (), self.migration.name)).run()
-
-    def _put_missing(self, puts: list[TableItem]) -> None:
-        """Write items, unless a program has written one under the same key meanwhile."""
-        for table, raw in puts:
-            condition = {
-                "ConditionExpression": "attribute_not_exists(#k)",
-                "ExpressionAttributeNames": {"#k": table.pk},
-            }
-            with suppress(ConditionalCheckFailedException):
-                self.target.call("PutItem", {"TableName": table.physical_name, "Item": raw, **condition})
-
-    def _delete(self, keys: list[TableItem]) -> None:
-        Task(self.targets, lambda: batch_write(self.targets, (), keys, self.migration.name)).run()
-
     # ── the stream ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _check_streams(self) -> None:
-        for table in self.source_tables:
-            live = describe_table(self.source, table.physical_name)
+        for table in self.source.tables:
+            live = describe_table(self.source.database, table.physical_name)
             if live is None:
                 raise PlanError(
                     f"There is no table {table.physical_name} to migrate from: check the target, and the "
@@ -434,7 +410,7 @@ class MigrationRun:
                 )
 
     def _follow_once(self) -> int:
-        create_tables(self.source, checkpoint_table)
+        create_tables(self.source.database, checkpoint_table)
         try:
             return self._consumer().run()
         except Conflict as error:
@@ -445,43 +421,16 @@ class MigrationRun:
 
     def _consumer(self, handle: Callable[[ItemChange[Any]], None] | None = None) -> Consumer:
         """Return the consumer of the source's streams. It sets aside what cannot be read; `verify` reports it."""
-        consumer = Consumer(self.sources, self.source_tables, self.job, checkpoint_table, attempts=2)
+        consumer = Consumer(self.source.session, self.source.tables, self.job, checkpoint_table, attempts=2)
         consumer.stops_in_outages = True
         for model in self.migration.functions:
             consumer.on(model)(handle or self._apply_change)
         if handle is None:
-            consumer.on_page(self._apply_changes)
+            consumer.on_page(self.changes.apply)
         return consumer
 
     def _apply_change(self, change: ItemChange[Any]) -> None:
-        self._apply_changes([change])
-
-    def _apply_changes(self, changes: Sequence[ItemChange[Any]]) -> None:
-        """Bring the target in line with items that have changed, as the items are now."""
-        models = tuple(self.migration.functions)
-        self.changed += sum(isinstance(each.before, models) or isinstance(each.after, models) for each in changes)
-        keys = list({digest_key(change.table, change.keys): (change.table, change.keys) for change in changes}.values())
-        raws = Task(self.sources, lambda: batch_get(self.sources, keys, "follow", consistent=True)).run()
-        roots = [introspection.root(model) for model in self.migration.functions]
-        puts = [item for raw in raws if raw for item in self._convert_and_dump(load(roots, raw))]
-        kept = {digest_key(table, target) for table, target in puts}
-        old_keys = [item for change in changes for item in self._convert_before(change.before)]
-        gone = {digest: one for one in old_keys if (digest := digest_key(*one)) not in kept}
-        self._put(puts)
-        self._delete([(table, {attr: target[attr] for attr in table.keys}) for table, target in gone.values()])
-
-    def _convert_before(self, item: Item | None) -> list[TableItem]:
-        """Return what an item has become; nothing was written for one that could not be converted."""
-        try:
-            return self._convert_and_dump(item)
-        except HashrangeError:
-            return []
-
-    def _convert_and_dump(self, item: Item | None) -> list[TableItem]:
-        """Return what an item becomes, with the tables; nothing for an item that the migration does not convert."""
-        if item is None or not isinstance(item, tuple(self.migration.functions)):
-            return []
-        return list(self.migration.apply_to(item).stored)
+        self.changes.apply([change])
 
 
 def _skip(_change: ItemChange[Any]) -> None:

@@ -45,6 +45,10 @@ class Conversion(Struct, frozen=True):
         names = [type(target).__name__ for target in self.targets]
         return type(self.source).__name__, f"dropped: {self.dropped}" if self.dropped else ", ".join(names) or "nothing"
 
+    def __repr__(self) -> str:
+        """Return the class and the key of the item, and not what is stored: that has its secrets open."""
+        return f"<{type(self.source).__name__}, {show_key((self.table, self.key))}: {self.outcome[1]}>"
+
     def __str__(self) -> str:
         """Return the keys before and after; of a single target the fields that differ, of several the items."""
         source = show_key((self.table, self.key))

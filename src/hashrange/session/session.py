@@ -174,13 +174,13 @@ class Session(Struct):
 
     def load_page(self, table: Table, models: Sequence[ModelClass], raws: Iterable[Raw]) -> list[Any]:
         """Return stored items as these classes, each as `load_unexpired` does."""
-        if table.ttl is None and not self._encrypted_names(table):
+        if table.ttl is None and not self.secret_names(table):
             return load_all(models, raws, table)
         return [self.load_unexpired(table, models, raw) for raw in raws]
 
     def load(self, table: Table, models: Sequence[ModelClass], raw: Raw) -> Any:
         """Return a stored item as one of these classes, expired or not; None when it is of another class."""
-        return load(models, self.decrypt_item(table, raw) if self._encrypted_names(table) else raw, table)
+        return load(models, self.decrypt_item(table, raw) if self.secret_names(table) else raw, table)
 
     def load_any(self, table: Table, raw: Raw | None) -> Any:
         """Return a stored item as any class of its table; None if none fits."""
@@ -194,7 +194,7 @@ class Session(Struct):
 
     def encrypt_item(self, table: Table, raw: Raw) -> Raw:
         """Encrypt the secret attributes of a whole item, in place."""
-        names = self._encrypted_names(table)
+        names = self.secret_names(table)
         if names:
             key = {attr: raw[attr] for attr in table.keys if attr in raw}
             for name in names & raw.keys():
@@ -212,7 +212,7 @@ class Session(Struct):
 
     def decrypt_item(self, table: Table, raw: Raw) -> Raw:
         """Return an item with its encrypted attributes decrypted; plain text of older systems stays as it is."""
-        secret = self._encrypted_names(table)
+        secret = self.secret_names(table)
         sealed = [name for name in secret & raw.keys() if is_sealed(raw[name].get("S", ""))] if secret else []
         if not sealed:
             return raw
@@ -228,7 +228,8 @@ class Session(Struct):
             raise ValueInvalid(f"{table.name} has secret fields: open it with keys=, such as LocalKeys('keys.json')")
         return self.keys
 
-    def _encrypted_names(self, table: Table) -> frozenset[str]:
+    def secret_names(self, table: Table) -> frozenset[str]:
+        """Return the attributes of the items of a table that are stored sealed."""
         found = self.encrypted.get(id(table))
         if found is None:
             fields = (
