@@ -23,11 +23,29 @@ EXPLAINED_MODULES = {
     "connection": "client and server have one end each",
     "create_table": "operations carries it out, engine checks and completes its request",
     "update_table": "operations carries it out, engine checks and completes its request",
+    **dict.fromkeys(["api_keys", "channels", "sign_in"], "of a system, until it moves to those of shared"),
 }
 EXPLAINED_CLASSES = {
     "Shop": "aura.first is a first, smaller version of aura.schema",
     "Url": "aura.first is a first, smaller version of aura.schema",
     "Table": "schema declares a table, engine stores it",
+    "Message": "in checks, the text of an alert before it is written",
+    **dict.fromkeys(
+        [
+            "ApiKey",
+            "Channel",
+            "Channels",
+            "KeyMark",
+            "Login",
+            "NewKey",
+            "Outgoing",
+            "Sent",
+            "SignInAttempts",
+            "Undeliverable",
+            "Waiting",
+        ],
+        "of a system, until it moves to those of shared",
+    ),
 }
 
 FORMER_MODULES = {

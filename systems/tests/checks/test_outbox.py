@@ -11,8 +11,8 @@ import hashrange
 from hashrange import ManualClock, ProvisionedThroughputExceededException
 from hashrange_systems.checks.schema import Checks, Sent, Undeliverable
 from hashrange_systems.checks.service.alert_outbox import make_key
-from hashrange_systems.shared.channels import outbox as module
-from hashrange_systems.shared.channels.outbox import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, PAUSES
+from hashrange_systems.shared.channels import delivery as module
+from hashrange_systems.shared.channels.delivery import GIVE_UP_AFTER, LEASE, MAX_ATTEMPTS, PAUSES
 from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused
 from systems.tests.checks.check_items import NOON
 from systems.tests.checks.notifications import (

@@ -5,10 +5,9 @@ import asyncio
 import pyotp
 import pytest
 
-from hashrange_systems.checks.errors import CodeInvalid
-from hashrange_systems.checks.model.one_time_code import RECOVERY_CODES, find_lock, find_step, make_secret
 from hashrange_systems.checks.service.two_factor import SecondFactors
-from hashrange_systems.shared.errors import ResourceMissing, StateConflict, TooManyRequests
+from hashrange_systems.shared.accounts.one_time_code import RECOVERY_CODES, find_lock, find_step, make_secret
+from hashrange_systems.shared.errors import CodeInvalid, ResourceMissing, StateConflict, TooManyRequests
 from systems.tests.checks.services import do, race, winners
 
 WRONG = "000000"

@@ -8,7 +8,7 @@ from argon2 import PasswordHasher
 import hashrange
 from hashrange import ManualClock
 from hashrange_systems.kelifax.schema import Kelifax
-from hashrange_systems.shared import password
+from hashrange_systems.shared.accounts import password
 from systems.tests.kelifax.services import KelifaxServices
 
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from hashrange_systems.kelifax.errors import NotPermitted, SignInRefused
-from hashrange_systems.shared.errors import InvalidInput, ResourceMissing, SignInRequired, StateConflict
-from hashrange_systems.shared.password import FREE_ATTEMPTS
+from hashrange_systems.kelifax.errors import NotPermitted
+from hashrange_systems.shared.accounts.password import FREE_ATTEMPTS
+from hashrange_systems.shared.errors import InvalidInput, ResourceMissing, SignInRefused, SignInRequired, StateConflict
 from systems.tests.kelifax.services import ANN, BOB
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")

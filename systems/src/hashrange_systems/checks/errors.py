@@ -2,7 +2,6 @@
 
 ApplicationError
 ├── EmailTaken         409  the e-mail address belongs to another user
-├── CodeInvalid        401  the code is wrong, expired or already used
 └── SlugTaken          409  the address of the status page belongs to another user
 """
 
@@ -18,15 +17,6 @@ class EmailTaken(ApplicationError):
 
     def __init__(self) -> None:
         super().__init__("This e-mail address is already in use.")
-
-
-class CodeInvalid(ApplicationError):
-    """The code is wrong, expired or already used."""
-
-    status = 401
-
-    def __init__(self) -> None:
-        super().__init__("This code is not valid: wait for the next one, or use a recovery code.")
 
 
 class SlugTaken(ApplicationError):

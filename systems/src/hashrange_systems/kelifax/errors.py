@@ -5,13 +5,11 @@ ApplicationError
 ├── DecisionTaken      409  somebody else decided first; `verdict` and `actor` say what and who
 ├── HeldByAnother      409  another moderator reviews the resource
 ├── ProofRefused       400  a proof of work that is missing, wrong, expired or used
-├── SignInRefused      401  wrong name or password, or a locked account
 └── NotPermitted       403  the role of the admin does not allow the action
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hashrange_systems.shared.errors import ApplicationError
@@ -61,22 +59,6 @@ class ProofRefused(ApplicationError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The proof of work {reason}: reload the page and send the form again.")
-
-
-class SignInRefused(ApplicationError):
-    """The name or the password is wrong, or the account is locked; the text does not say which name exists."""
-
-    status = 401
-
-    def __init__(self, wait_s: int = 0) -> None:
-        locked = f" Too many attempts: wait {wait_s} s." if wait_s else ""
-        super().__init__(f"The name or the password is wrong.{locked}")
-        self.wait_s = wait_s
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """When to try again."""
-        return {"Retry-After": str(self.wait_s)} if self.wait_s else {}
 
 
 class NotPermitted(ApplicationError):

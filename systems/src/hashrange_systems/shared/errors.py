@@ -13,6 +13,9 @@ ApplicationError
 ├── TooManyRequests    429  more requests than the rate limit allows
 ├── FeatureMissing     501  an optional library is not installed
 ├── SignInRequired     401  the page is for signed-in users
+├── SignInRefused      401  the name or the password is wrong, or the account is locked
+├── CodeInvalid        401  the code of the second factor is wrong, expired or already used
+├── LoginTaken         409  another account signs in with this address or name
 └── FormRejected       403  the form does not come from a page of this session
 
 The text of each is for the user: it contains no secret and nothing of another user.
@@ -169,3 +172,37 @@ class FormRejected(ApplicationError):
 
     def __init__(self) -> None:
         super().__init__("This form is out of date: go back, reload the page, and send it again.")
+
+
+class SignInRefused(ApplicationError):
+    """The name or the password is wrong, or the account is locked; the text does not say which name exists."""
+
+    status = 401
+
+    def __init__(self, wait_s: int = 0) -> None:
+        locked = f" Too many attempts: wait {wait_s} s." if wait_s else ""
+        super().__init__(f"The name or the password is wrong.{locked}")
+        self.wait_s = wait_s
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to try again."""
+        return {"Retry-After": str(self.wait_s)} if self.wait_s else {}
+
+
+class CodeInvalid(ApplicationError):
+    """The code is wrong, expired or already used."""
+
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("This code is not valid: wait for the next one, or use a recovery code.")
+
+
+class LoginTaken(ApplicationError):
+    """Another account signs in with this address or name."""
+
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("This address or name is already in use.")

@@ -15,8 +15,8 @@ from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.record_item import Admin
 from hashrange_systems.kelifax.service.actor import OPERATOR, Actor
 from hashrange_systems.kelifax.web.app import make_app
+from hashrange_systems.shared.accounts.password import hash_password
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.password import hash_password
 from systems.tests.hosting import make_host
 from systems.tests.kelifax.web.running_site import PASSWORD, make_form
 

@@ -14,7 +14,7 @@ from hashrange import Taken
 from hashrange_systems.aura.model.price_format import format_price
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.work_schema import Change, Channel, Message, WaitingMessage, Work
-from hashrange_systems.shared.channels.outbox import Outbox
+from hashrange_systems.shared.channels.delivery import Delivery
 from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Notification, Sender
 from hashrange_systems.shared.epoch import from_ms
 
@@ -59,7 +59,7 @@ class Notices:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoticeOutbox(Outbox[WaitingMessage, WaitingMessage]):
+class NoticeOutbox(Delivery[WaitingMessage, WaitingMessage]):
     """Sends due messages; `senders` by type of channel."""
 
     work: Work

@@ -9,12 +9,12 @@ from datetime import datetime
 
 from hashrange_systems.checks.model.alert_message import read_alert_context, render_notification
 from hashrange_systems.checks.schema import Alert, Checks, Outgoing, Waiting
-from hashrange_systems.shared.channels.outbox import Outbox
+from hashrange_systems.shared.channels.delivery import Delivery
 from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRefused, Sender
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlertOutbox(Outbox[Outgoing, Waiting]):
+class AlertOutbox(Delivery[Outgoing, Waiting]):
     """Sends due alerts; `senders` by type of channel, `find_page` returns the URL of a check's page."""
 
     db: Checks

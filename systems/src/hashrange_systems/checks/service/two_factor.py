@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hashrange import Conflict, Taken
-from hashrange_systems.checks.errors import CodeInvalid
-from hashrange_systems.checks.model.one_time_code import (
+from hashrange_systems.checks.schema import Checks, TwoFactor
+from hashrange_systems.shared.accounts.one_time_code import (
     clean_code,
     find_lock,
     find_recovery_code,
@@ -21,9 +21,8 @@ from hashrange_systems.checks.model.one_time_code import (
     make_recovery_codes,
     make_secret,
 )
-from hashrange_systems.checks.schema import Checks, TwoFactor
 from hashrange_systems.shared.epoch import from_ms, to_ms
-from hashrange_systems.shared.errors import ResourceMissing, StateConflict, TooManyRequests
+from hashrange_systems.shared.errors import CodeInvalid, ResourceMissing, StateConflict, TooManyRequests
 from hashrange_systems.shared.work.retry import retry_on_conflict
 
 if TYPE_CHECKING:

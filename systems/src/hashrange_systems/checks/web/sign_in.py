@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.checks.errors import CodeInvalid
 from hashrange_systems.checks.web.authentication import SecondFactorStep
 from hashrange_systems.checks.web.dependencies import ChecksPages, Deps
 from hashrange_systems.shared.errors import (
     AccountSuspended,
     ApiKeyInvalid,
+    CodeInvalid,
     ResourceMissing,
     TokenInvalid,
     TooManyRequests,

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
-from hashrange_systems.checks.model.one_time_code import make_uri
 from hashrange_systems.checks.web.dependencies import ChecksPages, Deps, PostedForm, SignedIn, UserForm
 from hashrange_systems.checks.web.page_renderer import Visitor
+from hashrange_systems.shared.accounts.one_time_code import make_uri
 from hashrange_systems.shared.errors import ApplicationError
 from hashrange_systems.shared.web.templating import redirect_to
 

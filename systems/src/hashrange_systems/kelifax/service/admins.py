@@ -17,20 +17,31 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hashrange import Clock, Conflict, NotFound, Taken
-from hashrange_systems.kelifax.errors import SignInRefused
 from hashrange_systems.kelifax.record_item import Admin, AdminSession, Role
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.shared.epoch import from_ms, to_ms, to_second
-from hashrange_systems.shared.errors import FieldError, InvalidInput, ResourceMissing, SignInRequired, StateConflict
-from hashrange_systems.shared.password import (
+from hashrange_systems.shared.accounts.password import (
     find_lock_ms,
     hash_password,
     needs_rehash,
     validate_password,
     verify_password,
 )
-from hashrange_systems.shared.server_session import find_expiry, hash_session, make_session_secret, should_extend
+from hashrange_systems.shared.accounts.server_session import (
+    find_expiry,
+    hash_session,
+    make_session_secret,
+    should_extend,
+)
+from hashrange_systems.shared.epoch import from_ms, to_ms, to_second
+from hashrange_systems.shared.errors import (
+    FieldError,
+    InvalidInput,
+    ResourceMissing,
+    SignInRefused,
+    SignInRequired,
+    StateConflict,
+)
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,39}")
 FORGOTTEN_AFTER = timedelta(days=1)  # wrong passwords, after the last one

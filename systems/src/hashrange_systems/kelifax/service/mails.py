@@ -17,7 +17,7 @@ from hashrange_systems.kelifax.model.mail_text import TOPICS, render_mail
 from hashrange_systems.kelifax.model.slug import encode_slug
 from hashrange_systems.kelifax.record_item import OutgoingMail, WaitingMail
 from hashrange_systems.kelifax.schema import Kelifax
-from hashrange_systems.shared.channels.outbox import Outbox
+from hashrange_systems.shared.channels.delivery import Delivery
 from hashrange_systems.shared.channels.sender import DeliveryFailed, Sender
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.signed_token import TokenSigner
@@ -66,7 +66,7 @@ class Mailer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MailOutbox(Outbox[OutgoingMail, WaitingMail]):
+class MailOutbox(Delivery[OutgoingMail, WaitingMail]):
     """Sends due mails; without a sender they wait until they are given up."""
 
     db: Kelifax

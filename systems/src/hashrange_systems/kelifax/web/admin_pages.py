@@ -15,7 +15,6 @@ from starlette.responses import Response
 
 from hashrange import CursorInvalid
 from hashrange_systems.kelifax.application import Application
-from hashrange_systems.kelifax.errors import SignInRefused
 from hashrange_systems.kelifax.model.slug import MAX_STORED_BYTES
 from hashrange_systems.kelifax.schema import Approved, Pending, Published, Rejected
 from hashrange_systems.kelifax.service.actor import Actor
@@ -39,6 +38,7 @@ from hashrange_systems.shared.errors import (
     FieldError,
     InvalidInput,
     ResourceMissing,
+    SignInRefused,
     StateConflict,
     TooManyRequests,
 )

@@ -20,7 +20,7 @@ User = TypeVar("User")
 Found_co = TypeVar("Found_co", covariant=True)
 
 
-class Accounts(Protocol[Found_co]):
+class PageAccounts(Protocol[Found_co]):
     """The accounts of a system."""
 
     async def find_signed_in(self, session: Session) -> Found_co | None:
@@ -60,7 +60,7 @@ class SubmittedForm(PostedForm, Generic[User]):
 class SessionAuthenticator(Generic[User]):
     """Finds the user of a request."""
 
-    accounts: Accounts[User]
+    accounts: PageAccounts[User]
     sessions: SessionCookies
     clock: Clock
     base_url: str

@@ -40,6 +40,11 @@ def find_step(secret: str, code: str, now: int, last_step: int) -> int | None:
     return next((each for each in matching if each > last_step), None)
 
 
+def find_latest_step(now: int) -> int:
+    """Return the latest step of which a code is accepted now."""
+    return now // STEP_MS + max(STEPS_AROUND)
+
+
 def make_recovery_codes() -> list[str]:
     """Return new recovery codes, each for one sign-in."""
     texts = ["".join(secrets.choice(RECOVERY_ALPHABET) for _ in range(RECOVERY_LENGTH)) for _ in range(RECOVERY_CODES)]

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
 
-from hashrange_systems.shared.errors import FeatureMissing, FieldError, InvalidInput
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
+from hashrange_systems.shared.errors import FieldError, InvalidInput
 
 MIN_LENGTH, MAX_LENGTH = 12, 200
 FREE_ATTEMPTS = 5
@@ -23,12 +22,8 @@ FIRST_LOCK_MS, MAX_LOCK_MS = 30_000, 3_600_000
 
 @cache
 def open_hasher() -> PasswordHasher:
-    """Return the hasher; raise FeatureMissing if its library is not installed."""
-    try:
-        from argon2 import PasswordHasher as Hasher
-    except ImportError as missing:
-        raise FeatureMissing("A password", "kelifax") from missing
-    return Hasher()
+    """Return the hasher."""
+    return PasswordHasher()
 
 
 @cache
@@ -62,8 +57,6 @@ async def verify_password(stored: str | None, password: str) -> bool:
 
 
 def _verify(stored: str | None, password: str) -> bool:
-    from argon2.exceptions import InvalidHashError, VerificationError
-
     try:
         open_hasher().verify(stored or make_dummy_hash(), password)
     except (InvalidHashError, VerificationError):
