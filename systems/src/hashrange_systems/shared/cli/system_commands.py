@@ -105,18 +105,20 @@ class Runner(Generic[A]):
 
 
 class SystemCommands(typer.Typer, Generic[A]):
-    """Commands of a system. They have the options --target and --data; what these name is their first parameter."""
+    """Commands of a system, or a group of them; what their options --target and --data name is the `runner`."""
 
     def __init__(self, name: str, load: Callable[[], ApplicationType[A]], help: str) -> None:  # noqa: A002 - as in typer
         super().__init__(help=help, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
         self.system_name, self.load = name, load
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
-        """Add a command, whose first parameter is the `Runner`."""
+        """Add a command; one whose first parameter is `runner` gets the options of the database for it."""
         register = super().command(name, **options)
 
         def add(function: F) -> F:
-            register(self._add_target(function))
+            parameters = list_parameters(function)
+            needs_runner = bool(parameters) and parameters[0].name == "runner"
+            register(self._add_target(function) if needs_runner else function)
             return function
 
         return add
@@ -128,7 +130,7 @@ class SystemCommands(typer.Typer, Generic[A]):
         return group
 
     def _add_target(self, function: Callable[..., None]) -> Callable[..., None]:
-        """Return a function with the options of the database instead of the runner."""
+        """Return a function that has the options of the database instead of the runner."""
 
         @functools.wraps(function)
         def run(*, data: Data = None, database: Target = None, **given: Any) -> None:
@@ -157,7 +159,7 @@ def make_cli(
     *,
     exit_codes: str = EXIT_CODES,
 ) -> SystemCommands[A]:
-    """Return the commands of a system, with the two that every system has: `worker` and `forget-worker`."""
+    """Return the commands of a system; `add_worker_commands` adds those that every system has."""
     return SystemCommands(name, load, HELP.format(summary=summary, examples=examples, exit_codes=exit_codes))
 
 

@@ -83,7 +83,8 @@ class Loops:
         tasks = [asyncio.create_task(self._repeat(loop), name=loop.name) for loop in chosen]
         presence = asyncio.create_task(self.presence.write_forever(), name="presence")
         try:
-            await asyncio.gather(presence, *tasks)
+            ended, _ = await asyncio.wait([presence, *tasks], return_when=asyncio.FIRST_COMPLETED)
+            ended.pop().result()  # loops have no end: it was an error that is not theirs
         finally:
             try:
                 await cancel_all(tasks)
