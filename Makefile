@@ -29,11 +29,11 @@ setup: .venv/.installed ## Create .venv and install everything (instant when not
 
 clients: .venv-clients/.installed $(JS_CLIENTS)/node_modules/.installed $(TYPING)/node_modules/.installed $(BROWSER)/node_modules/.unpacked ## Install what the tests start: other AWS clients, pyright, a browser
 
-up: setup ## Run everything with demo data: DynamoDB on 127.0.0.1:8000, the systems' pages on :8002, data in ./data
-	$(BIN)/hashrange up --demo
+up: setup ## Run everything with demo data: DynamoDB on 127.0.0.1:8000, pages on :8002, data in ./data (ARGS="--web-port 9002" adds options)
+	$(BIN)/hashrange up --demo $(ARGS)
 
-test: setup clients ## Run the tests, on all cores
-	$(PYTEST)
+test: setup clients ## Run the tests, on all cores (ARGS="-k keys" adds options of pytest)
+	$(PYTEST) $(ARGS)
 
 test-clones: setup ## Run unit tests of the last commit in folders with other names: one with a space and an umlaut
 	$(BIN)/python scripts/test_clones.py --numprocesses $(WORKERS) --dist worksteal
@@ -59,8 +59,8 @@ format: setup ## Format the code and apply the safe lint fixes
 hooks: setup ## Install the pre-commit hooks: format, lint, import layers, types
 	$(BIN)/pre-commit install
 
-bench: setup ## Measure speed against the peers, side by side
-	$(BIN)/python -m bench
+bench: setup ## Measure speed against the peers, side by side (ARGS="wire --quick" adds options)
+	$(BIN)/python -m bench $(ARGS)
 
 docs: setup ## Regenerate the generated pages of docs/reference
 	$(BIN)/hashrange docs --write docs/reference/operations.md

@@ -246,6 +246,11 @@ def test_commands_in_the_documentation_exist():
         assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options | {"--help"}
 
 
+def test_make_up_passes_options_on():
+    outcome = run(shutil.which("make"), "--dry-run", "up", "ARGS=--web-port 9002", cwd=ROOT)
+    assert outcome.stdout.splitlines()[-1] == ".venv/bin/hashrange up --demo --web-port 9002"
+
+
 def test_make_targets_in_the_documentation_exist():
     named = {
         words[1] for page in PAGES for command in find_command_lines(page) if (words := command.split())[0] == "make"

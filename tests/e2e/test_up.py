@@ -399,7 +399,7 @@ def test_a_port_that_is_taken_is_explained(option, tmp_path):
         outcome = run_up("--memory", option, str(port), other, "0")
     assert outcome.returncode == 2
     assert f"Port {port} on 127.0.0.1 is taken by " in outcome.stderr
-    assert f"{option} {port + 1} (or {option} 0 for any free one)" in outcome.stderr
+    assert f"{option} 0 for any free one" in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert outcome.stdout == ""
 

@@ -6,7 +6,7 @@ import errno
 import resource
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from hashrange.core.errors import HashrangeError
 from hashrange.server.settings import BACKLOG
 
 WEB_PORT = 8002  # of the pages, where no other is chosen
+DEFAULT_PORTS = range(8000, 8100)  # the endpoint, the pages and the demos of systems listen on some of these
+MAX_PORT, TRIED_PORTS = 65535, 200
 LISTENING = "0A"  # in /proc/net/tcp
 MAX_COMMAND_LENGTH = 80
 MIN_OPEN_FILES = 32
@@ -23,11 +25,13 @@ class PortRefused(HashrangeError):
     """An address that is not available to listen on."""
 
 
-def listen(host: str, port: int, option: str) -> socket.socket:
-    """Return a listening socket; `option` is the command-line option that chooses another port."""
-    with explain_errors(host, port, option):
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+def listen(host: str, port: int, option: str, *, later: int = 0) -> socket.socket:
+    """Return a listening socket.
+
+    If the port is taken, the error names `option` with a port that is free; `later` is one that this process will take.
+    """
+    with explain_errors(host, port, option, later=later):
+        return _listen(host, port)
 
 
 def check_port(host: str, port: int, option: str) -> None:
@@ -43,12 +47,12 @@ def check_port(host: str, port: int, option: str) -> None:
 
 
 @contextmanager
-def explain_errors(host: str, port: int, option: str) -> Iterator[None]:
+def explain_errors(host: str, port: int, option: str, *, later: int = 0) -> Iterator[None]:
     """Turn an OSError into a PortRefused that explains it."""
     try:
         yield
     except OSError as error:
-        raise PortRefused(_explain(error, host, port, option)) from error
+        raise PortRefused(_explain(error, host, port, option, later)) from error
 
 
 def read_url(listening: socket.socket) -> str:
@@ -59,14 +63,31 @@ def read_url(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _explain(error: OSError, host: str, port: int, option: str) -> str:
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=BACKLOG)
+
+
+def _explain(error: OSError, host: str, port: int, option: str, later: int) -> str:
     if error.errno == errno.EADDRINUSE:
         owner = find_owner(port) or "another program"
-        another = f"{option} {port % 65535 + 1} (or {option} 0 for any free one)"
+        free = find_free_port(host, port, later)
+        another = f"{option} {free} (or {option} 0 for any free one)" if free else f"{option} 0 for any free one"
         return f"Port {port} on {host} is taken by {owner}. Stop that one, or choose another port: {another}."
     if error.errno == errno.EACCES:
         return f"Port {port} is not for ordinary users. Choose one above 1023 with {option}."
     return f"Cannot listen on {host}:{port}: {error.strerror or error}. Is {host} an address of this machine?"
+
+
+def find_free_port(host: str, taken: int, later: int = 0) -> int | None:
+    """Return a port to advise instead of a taken one: it is free, and nothing of ours listens on it by default."""
+    first = taken + 1000 if taken in DEFAULT_PORTS else taken + 1
+    for port in range(first, min(first + TRIED_PORTS, MAX_PORT + 1)):
+        if port != later and port not in DEFAULT_PORTS:
+            with suppress(OSError):
+                _listen(host, port).close()
+                return port
+    return None
 
 
 def find_owner(port: int) -> str | None:

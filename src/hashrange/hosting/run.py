@@ -116,7 +116,7 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
     on_signals(shutdown.request)
     share_logging(system.package for system in options.systems)
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(listen(options.host, options.web_port, "--web-port"))
+        listener = stack.enter_context(listen(options.host, options.web_port, "--web-port", later=options.port))
         limits = limit_web_connections(WebLimits())
         backend = await _open_backend(options, limits, stack)
         declared: list[Declared | Table] = [patterns for system in options.systems for patterns in system.patterns]

@@ -339,6 +339,6 @@ def test_a_broken_request_gets_an_answer(sent):
 
 
 def test_a_port_that_is_taken_makes_the_demo_take_another_and_say_so(caplog):
-    with bind_loopback(0) as taken, bind_loopback(taken.getsockname()[1]) as other:
+    with bind_loopback(0, "DEMO_PORT") as taken, bind_loopback(taken.getsockname()[1], "DEMO_PORT") as other:
         assert other.getsockname()[1] != taken.getsockname()[1]
-        assert f"port {other.getsockname()[1]} is used instead" in caplog.text
+        assert f"port {other.getsockname()[1]} is used instead; DEMO_PORT chooses another" in caplog.text

@@ -1,12 +1,14 @@
 """A port that is not available is explained."""
 
 import os
+import re
 import socket
 from pathlib import Path
 
 import pytest
 
-from hashrange.hosting.port import PortRefused, find_owner, listen, read_url
+from hashrange.hosting.port import DEFAULT_PORTS, WEB_PORT, PortRefused, find_free_port, find_owner, listen, read_url
+from hashrange.server.settings import PORT
 
 
 def test_a_free_port_is_listened_on():
@@ -38,7 +40,25 @@ def test_a_taken_port_is_explained_with_who_has_it():
             listen("127.0.0.1", port, "--web-port")
     text = str(refused.value)
     assert f"Port {port} on 127.0.0.1 is taken by process {os.getpid()} (" in text
-    assert f"--web-port {port + 1}" in text
+    assert re.search(r"choose another port: --web-port \d+ \(or --web-port 0 for any free one\)\.$", text)
+
+
+@pytest.mark.parametrize("taken", [PORT, WEB_PORT, 8003, 8004, 8010])
+def test_the_port_that_is_advised_is_free_and_not_one_of_ours(taken):
+    advised = find_free_port("127.0.0.1", taken)
+    assert advised not in DEFAULT_PORTS
+    with listen("127.0.0.1", advised, "--port"):
+        another = find_free_port("127.0.0.1", taken)
+    assert another not in {advised, *DEFAULT_PORTS}
+
+
+def test_the_port_that_is_advised_is_not_the_one_given_for_the_other_service():
+    advised = find_free_port("127.0.0.1", WEB_PORT)
+    assert find_free_port("127.0.0.1", WEB_PORT, later=advised) != advised
+
+
+def test_near_the_last_port_any_free_one_is_advised():
+    assert find_free_port("127.0.0.1", 65535) is None
 
 
 def test_nobody_listens_on_a_port_that_is_only_connected_from():

@@ -62,7 +62,7 @@ class DemoServer:
     ) -> None:
         self._clock, self._period_ms = clock, period_ms
         self.started_ms = clock.millis() if started_ms is None else started_ms
-        self._socket = bind_loopback(port)
+        self._socket = bind_loopback(port, "AURA_DEMO_PORT")
         self.port: int = self._socket.getsockname()[1]
         self.requests: list[DemoRequest] = []
         self._asked: Counter[tuple[str, str]] = Counter()

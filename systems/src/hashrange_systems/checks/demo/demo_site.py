@@ -57,7 +57,9 @@ class DemoSite:
         self._folder = TemporaryDirectory(prefix="hashrange-checks-demo-")
         lasts = timedelta(days=CERTIFICATE_DAYS, hours=12)
         self._issued = issue_certificate(Path(self._folder.name), from_ms(clock.millis()), lasts)
-        self._plain, self._secure = bind_loopback(port), bind_loopback(port + 1 if port else 0)
+        self._plain, self._secure = (
+            bind_loopback(each, "CHECKS_DEMO_PORT") for each in (port, port + 1 if port else 0)
+        )
         self._servers: list[asyncio.Server] = []
         self._lamp = True
         self._pages: dict[str, Callable[[], DemoResponse]] = {
