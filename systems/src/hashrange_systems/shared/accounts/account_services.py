@@ -26,7 +26,7 @@ User = TypeVar("User")
 class AccountServices(Generic[User]):
     """What pages, commands and workers use of the accounts."""
 
-    accounts: Accounts
+    db: Accounts
     owners: Owners[User]
     clock: Clock
     signer: TokenSigner
@@ -57,7 +57,7 @@ def make_account_services(
     credentials = CredentialChanges(accounts, owners, clock)
     messages = Messages(accounts, clock)
     return AccountServices(
-        accounts=accounts,
+        db=accounts,
         owners=owners,
         clock=clock,
         signer=signer,

@@ -168,7 +168,8 @@ class Channels:
 
     async def _spend(self, channel: Channel) -> None:
         if channel.confirmed_at is None:
-            await MessageBudgets(self.accounts, self.clock).spend(channel.owner, self._find_address(channel))
+            asking = hash_words(channel.owner)  # a counter outlives its owner
+            await MessageBudgets(self.accounts, self.clock).spend(asking, self._find_address(channel))
 
     def _find_address(self, channel: Channel) -> str:
         """Return the whole address: the secret, if that is the address and not what signs messages."""
@@ -177,7 +178,12 @@ class Channels:
         return hidden or channel.shown
 
     def _name_address(self, channel: Channel) -> str:
-        return hashlib.sha256(self._find_address(channel).encode()).hexdigest()[:32]
+        return hash_words(self._find_address(channel))
+
+
+def hash_words(text: str) -> str:
+    """Return a hash of a text, which names it without containing it."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def find_address(channels: Sequence[Channel], address: str) -> Channel | None:
