@@ -11,11 +11,11 @@ from email.utils import parsedate_to_datetime
 from weakref import WeakValueDictionary
 
 from hashrange_systems.aura.model.domain import strip_www
-from hashrange_systems.shared.work.retry import Sleep
+from hashrange_systems.shared.work.retry import Backoff, Sleep
 
 MAX_CRAWL_DELAY_S = 30.0  # a longer one is asked by mistake, and would keep a crawl running for months
 MAX_WAIT_S = 600.0  # of a crawl that goes on; if a server asks for more, the crawl ends and goes on after that time
-FIRST_WAIT_S = 5.0
+WAITS = Backoff(5.0, MAX_WAIT_S)  # where the server does not say how long
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -37,7 +37,7 @@ class Pace:
     def hold(self, seconds: float | None) -> float:
         """Let no request start for some time, doubling while nothing is said; return the seconds."""
         self.waits += 1
-        asked = seconds if seconds is not None else FIRST_WAIT_S * 2 ** min(self.waits - 1, 8)
+        asked = seconds if seconds is not None else WAITS.find_longest(self.waits)
         wait = min(max(asked, self.delay_s), MAX_WAIT_S)
         self._next = max(self._next, self.now() + wait)
         return wait

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hashrange_systems.aura.work_schema import ShopOptions, Work
+from hashrange_systems.shared.work.retry import Backoff
 
 LEASE = timedelta(seconds=60)
 RENEWAL_INTERVAL_S = 15.0
 STUCK_AFTER = timedelta(hours=2)  # as the seed has it
-FIRST_RETRY, MAX_RETRY = timedelta(minutes=5), timedelta(hours=12)
+RETRIES = Backoff(5 * 60, 12 * 3600)
 MAX_WAIT = timedelta(days=1)  # that a server may ask for
 MAX_ERROR_LENGTH = 500
 
@@ -57,6 +58,4 @@ async def read_options(work: Work) -> OptionsByShop:
 
 def find_retry_time(attempts: int, now: datetime, wait_s: float = 0.0) -> datetime:
     """Return when a shop is tried again after so many failures; not before its server asks for, up to a day."""
-    doublings = min(max(attempts - 1, 0), 10)
-    pause = min(FIRST_RETRY * (1 << doublings), MAX_RETRY)
-    return now + max(pause, timedelta(seconds=min(wait_s, MAX_WAIT.total_seconds())))
+    return now + timedelta(seconds=max(RETRIES.find_longest(attempts), min(wait_s, MAX_WAIT.total_seconds())))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS
+from hashrange_systems.shared.epoch import DAY_MS
+from hashrange_systems.shared.work.retry import Backoff
 
 WELL_MS = 7 * DAY_MS  # between checks of a working link
-RETRY_MS = (HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS, DAY_MS)
+RETRIES = Backoff(3600, 24 * 3600)
 GRACE_MS = 7 * DAY_MS
 MIN_FAILURES = 5
 DEAD_STATUS = frozenset({404, 410})
@@ -34,7 +35,7 @@ def evaluate_link(*, alive: bool, failures: int, failing_since: int | None, now:
     failures += 1
     since = now if failing_since is None else failing_since
     dead = failures >= MIN_FAILURES and now - since >= GRACE_MS
-    return LinkResult(failures, since, now + RETRY_MS[min(failures, len(RETRY_MS)) - 1], dead)
+    return LinkResult(failures, since, now + int(RETRIES.find_longest(failures) * 1000), dead)
 
 
 def is_alive(status: int) -> bool:

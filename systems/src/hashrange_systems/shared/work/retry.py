@@ -28,14 +28,18 @@ def jitter(length_s: float, share: float = 0.5, draw: Draw = random.random) -> f
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses that double with each attempt, up to a maximum, and are shortened at random by up to a half."""
+    """Pauses that double with each attempt, up to a maximum."""
 
     first_s: float
     max_s: float
 
+    def find_longest(self, attempt: int) -> float:
+        """Return the seconds to wait after an attempt, where nobody else waits for the same; the first one is 1."""
+        return min(self.first_s * 2.0 ** min(max(attempt - 1, 0), 20), self.max_s)
+
     def find_pause(self, attempt: int, draw: Draw = random.random) -> float:  # noqa: S311 - not a secret
-        """Return the seconds to wait after an attempt; the first one is 1."""
-        return jitter(min(self.first_s * 2.0 ** min(attempt - 1, 20), self.max_s), draw=draw)
+        """Return these seconds, shortened at random by up to a half, so that not all come back at once."""
+        return jitter(self.find_longest(attempt), draw=draw)
 
 
 AFTER_ERROR = Backoff(0.1, 5.0)
