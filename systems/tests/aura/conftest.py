@@ -44,6 +44,6 @@ def sandbox():
 
 
 @pytest.fixture
-def services(db, work, clock, sandbox):
+def services(database, db, work, clock, sandbox):
     """The services, on the tables."""
-    return AuraServices(db, work, clock, sandbox)
+    return AuraServices(database, clock, sandbox)

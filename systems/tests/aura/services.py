@@ -1,56 +1,30 @@
 """The services of aura as a test uses them: real tables, a real sandbox, requests to loopback only, no pauses."""
 
-from datetime import timedelta
+from dataclasses import replace
 
-from hashrange_systems.aura.service.changes import Changes
-from hashrange_systems.aura.service.confirmations import Confirmations
-from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
-from hashrange_systems.aura.service.crawls import Crawls
-from hashrange_systems.aura.service.members import Members
-from hashrange_systems.aura.service.notices import NoticeOutbox, Notices
+import hashrange
+from hashrange_systems.aura.application import PATTERNS, Application
 from hashrange_systems.aura.service.preview import Preview
-from hashrange_systems.aura.service.price_recorder import PriceRecorder
-from hashrange_systems.aura.service.products import Products
-from hashrange_systems.aura.service.registry import Registry, ShopInput
-from hashrange_systems.aura.service.schedule import Intervals
-from hashrange_systems.aura.service.scraper import Scraper
-from hashrange_systems.aura.service.scrapes import Scrapes
-from hashrange_systems.aura.service.site import SiteTools
-from hashrange_systems.aura.service.watches import Watches
-from hashrange_systems.shared.channels.channel_type import TargetRules
+from hashrange_systems.aura.service.registry import ShopInput
+from hashrange_systems.aura.settings import Settings
+from hashrange_systems.aura.work_schema import checkpoints
+from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.channels.webhook_sender import Webhook
-from systems.tests.aura.shop_server import LOOPBACK_POLICY, loopback_fetcher
+from systems.tests.aura.shop_server import loopback_fetcher
+from systems.tests.hosting import make_host
 
 OWNER = "w1"
+USUAL = {"AURA_ALLOW": "127.0.0.1", "AURA_DELAY_MS": "0", "AURA_MAX_PAGES": "1000", "AURA_USER_AGENT": "aura-test/1"}
 
 
-class AuraServices:
-    """All services on one database."""
+class AuraServices(Application):
+    """The application, whose e-mails go to a mailbox."""
 
-    def __init__(self, db, work, clock, sandbox, fetcher=None, **limits):
-        self.db, self.work, self.clock = db, work, clock
-        self.tools = SiteTools(fetcher=fetcher or loopback_fetcher(), sandbox=sandbox, clock=clock, agent="aura-test")
-        limits = CrawlLimits(**{"delay_s": 0.0, "max_pages": 1000, **limits})
-        intervals = Intervals(crawl=timedelta(days=2), scrape=timedelta(days=2))
-        self.registry = Registry(db, work, clock)
-        self.products = Products(db, work, clock, self.registry)
-        self.members = Members(work, clock, TargetRules(policy=LOOPBACK_POLICY))
-        self.notices = Notices(work, clock)
-        self.watches = Watches(work, clock, self.products, self.notices)
-        self.confirmations = Confirmations(work, clock, "https://aura.example")
-        self.mailbox = Mailbox(clock)
-        self.outbox = NoticeOutbox(
-            work=work,
-            clock=clock,
-            senders={"WEBHOOK": Webhook(self.tools.fetcher, clock), "EMAIL": self.mailbox},
-            confirmations=self.confirmations,
-        )
-        self.changes = Changes(work, clock)
-        self.crawls, self.scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
-        self.crawler = Crawler(db, work, clock, self.crawls, self.tools, limits)
-        self.recorder = PriceRecorder(db, work, clock)
-        self.scraper = Scraper(db, work, clock, self.scrapes, self.products, self.recorder, self.tools, limits)
+    def __init__(self, database, clock, sandbox, fetcher=None, **environment):
+        hashrange.create_tables(database, *PATTERNS, checkpoints)
+        host = make_host(database, clock, base_url="https://aura.example", **USUAL | environment)
+        runtime = replace(Runtime.open(host, Settings), mailbox=Mailbox(clock))
+        super().__init__(runtime, sandbox=sandbox, fetcher=fetcher or loopback_fetcher())
         self.preview = Preview(self.tools, delay_s=0.0)
 
     async def add(self, server, country="DE"):

@@ -236,8 +236,8 @@ def test_a_site_that_is_down_is_tried_again_later(services, clock):
     assert later == [shop.domain]
 
 
-def test_a_crawl_ends_at_its_limit_of_pages_and_says_so(services, db, work, clock, sandbox):
-    small = AuraServices(db, work, clock, sandbox, max_pages=5)
+def test_a_crawl_ends_at_its_limit_of_pages_and_says_so(services, database, clock, sandbox):
+    small = AuraServices(database, clock, sandbox, AURA_MAX_PAGES="5")
 
     async def crawl():
         async with serving_shop() as server:

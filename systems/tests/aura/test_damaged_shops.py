@@ -9,6 +9,7 @@ import hashrange
 from hashrange import ManualClock
 from hashrange_systems.aura.cli import app
 from hashrange_systems.aura.schema import Aura, NeverCrawled
+from hashrange_systems.aura.service import due_shops as due_shops_module
 from hashrange_systems.aura.service.damaged_shops import MISNAMED, NO_HOST, DamagedShops
 from hashrange_systems.aura.service.repair import Repair
 from hashrange_systems.aura.work_schema import Work
@@ -65,20 +66,20 @@ def test_a_worker_skips_a_shop_whose_domain_is_not_that_of_its_key_until_it_is_r
     async def act():
         clock = ManualClock()
         async with host_aura(clock) as site:
-            services, worker = site.services, site.running.application.worker
+            services, due_shops = site.services, site.services.due_shops
             database = services.db.session.transport
             put_damaged(database)
             await services.db.add_countries(countries={"DE"})
             await services.registry.pause("good.example", paused=True)
-            with caplog.at_level(logging.WARNING, "hashrange_systems.aura.worker"):
+            with caplog.at_level(logging.WARNING, due_shops_module.__name__):
                 for _ in range(2):
-                    assert await worker.start_due() == 0
-            assert [record.getMessage() for record in caplog.records if record.name.endswith("worker")] == [
+                    assert await due_shops.start_due() == 0
+            assert [record.getMessage() for record in caplog.records if record.name == due_shops_module.__name__] == [
                 "a shop is skipped"
             ] * 2, "once for each"
             assert isinstance((await services.db.shop("www.misnamed.example")).crawl, NeverCrawled)
             await Repair(services.db, services.work, clock, services.registry).run()
-            assert await worker.start_due() == 1
-            assert list(worker._running) == ["crawl www.misnamed.example"]
+            assert await due_shops.start_due() == 1
+            assert list(due_shops._running) == ["crawl www.misnamed.example"]
 
     asyncio.run(act())

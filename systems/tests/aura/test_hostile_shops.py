@@ -63,12 +63,12 @@ def test_redirects_without_end_are_given_up_and_the_crawl_goes_on(services):
     assert set(stored) == {"/", "/vase"}
 
 
-def test_no_address_of_this_network_is_requested_whatever_a_shop_points_to(db, work, clock, sandbox):
+def test_no_address_of_this_network_is_requested_whatever_a_shop_points_to(database, work, clock, sandbox):
     """By links, redirects, canonical links, robots.txt, sitemaps and their indexes, in any spelling."""
 
     async def run():
         async with serving_shop() as server, serving_shop() as inside:
-            services = AuraServices(db, work, clock, sandbox, loopback_fetcher(port=server.port))
+            services = AuraServices(database, clock, sandbox, loopback_fetcher(port=server.port))
             targets = [f"http://{host}/inside" for host in PRIVATE]
             targets += [f"http://{host}:{inside.port}/inside" for host in LOOPBACK]
             declared = (*targets, f"{server.url}index.xml", f"{server.url}urls", f"{server.url}away/0")
@@ -94,9 +94,9 @@ def test_no_address_of_this_network_is_requested_whatever_a_shop_points_to(db, w
 
 # ── floods ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("source", ["pages", "sitemaps"])
-def test_a_shop_that_invents_urls_without_end_fills_no_table(db, work, clock, sandbox, monkeypatch, source):
+def test_a_shop_that_invents_urls_without_end_fills_no_table(database, work, clock, sandbox, monkeypatch, source):
     monkeypatch.setattr(crawler_module, "MAX_URLS", 100)
-    services = AuraServices(db, work, clock, sandbox, max_pages=10)
+    services = AuraServices(database, clock, sandbox, AURA_MAX_PAGES="10")
 
     async def run():
         async with serving_shop() as server:
@@ -315,9 +315,9 @@ class RecordingSandbox:
         return await self.sandbox.run(function, *arguments, tenant=tenant, **budget)
 
 
-def test_a_member_who_looks_at_many_hosts_is_one_tenant_of_the_sandbox(db, work, clock, sandbox):
+def test_a_member_who_looks_at_many_hosts_is_one_tenant_of_the_sandbox(database, work, clock, sandbox):
     recording = RecordingSandbox(sandbox)
-    services = AuraServices(db, work, clock, recording)
+    services = AuraServices(database, clock, recording)
 
     async def run():
         async with serving_shop() as one, serving_shop() as two:

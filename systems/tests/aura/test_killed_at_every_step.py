@@ -8,9 +8,8 @@ import asyncio
 import pytest
 
 import hashrange
-from hashrange import LocalKeys, ManualClock
-from hashrange_systems.aura.schema import Aura, Crawled, Scraped
-from hashrange_systems.aura.work_schema import Work
+from hashrange import ManualClock
+from hashrange_systems.aura.schema import Crawled, Scraped
 from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
 from systems.tests.conftest import NOON
@@ -53,9 +52,7 @@ class Life:
 
     def __init__(self, database, clock, sandbox):
         self.switch = KillSwitch(database)
-        hashrange.create_tables(database, Aura, Work)
-        db = Aura.open(self.switch, clock=clock)
-        self.services = AuraServices(db, Work.open(self.switch, clock=clock, keys=LocalKeys.generate()), clock, sandbox)
+        self.services = AuraServices(self.switch, clock, sandbox)
 
     async def run(self, work, steps=None):
         """Do some work, killed after so many requests; return whether it was."""

@@ -15,8 +15,8 @@ URLS, MAX_PAGES = 50_000, 20
 
 
 @pytest.mark.parametrize("database", ["embedded"], indirect=True)
-def test_all_urls_of_a_large_sitemap_wait_for_their_visit_and_the_limit_ends_the_crawl(db, work, clock, sandbox):
-    services = AuraServices(db, work, clock, sandbox, max_pages=MAX_PAGES)
+def test_all_urls_of_a_large_sitemap_wait_for_their_visit_and_the_limit_ends_the_crawl(database, work, clock, sandbox):
+    services = AuraServices(database, clock, sandbox, AURA_MAX_PAGES=str(MAX_PAGES))
 
     def serve(server):
         server.page("/")

@@ -19,9 +19,9 @@ FORBID_ALL = "User-agent: *\nDisallow: /\n"
 
 
 @pytest.fixture
-def named(db, work, clock, sandbox):
+def named(database, work, clock, sandbox):
     """The services, for which every name is this machine."""
-    return AuraServices(db, work, clock, sandbox, loopback_fetcher(resolver=LoopbackNames()))
+    return AuraServices(database, clock, sandbox, loopback_fetcher(resolver=LoopbackNames()))
 
 
 def find_requests(server):

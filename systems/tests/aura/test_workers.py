@@ -9,9 +9,8 @@ import time
 import pytest
 
 import hashrange
-from hashrange import LocalKeys, ManualClock
-from hashrange_systems.aura.schema import Aura, Crawled, LeasedCrawl, NeverCrawled, Scraped
-from hashrange_systems.aura.work_schema import Work
+from hashrange import ManualClock
+from hashrange_systems.aura.schema import Crawled, LeasedCrawl, NeverCrawled, Scraped
 from hashrange_systems.shared.work.lease import LeaseLost, keep_alive
 from systems.tests.aura.plain import get_item, put_shop
 from systems.tests.aura.services import AuraServices
@@ -67,7 +66,7 @@ async def start_process(server, url):
 @pytest.mark.parametrize("database", ["wire"], indirect=True)
 def test_a_crawl_killed_in_the_middle_goes_on_and_ends_with_the_same_table(database, db, work, server_url, sandbox):
     later = ManualClock(int(time.time()) + 300)  # the lease of the killed worker has expired
-    resumed = AuraServices(db, work, later, sandbox)
+    resumed = AuraServices(database, later, sandbox)
 
     async def run():
         async with serving_shop() as server:
@@ -122,14 +121,14 @@ def test_a_crawl_command_that_is_stopped_releases_the_shop_and_another_goes_on_a
                     await stopped.wait()
 
             server.before = hang
-            await AuraServices(db, work, ManualClock(int(time.time())), sandbox).add(server)
+            await AuraServices(database, ManualClock(int(time.time())), sandbox).add(server)
             process = await start_process(server, server_url)
             async with asyncio.timeout(60):
                 await started.wait()
                 process.send_signal(sign)
                 code = await process.wait()
             stopped.set()
-            now = AuraServices(db, work, ManualClock(int(time.time()) + 1), sandbox)
+            now = AuraServices(database, ManualClock(int(time.time()) + 1), sandbox)
             (shop,) = [shop async for shop in now.crawls.find_due()]
             return code, shop, await now.crawl(server, "w2")
 
@@ -143,10 +142,7 @@ async def crawl_elsewhere(server, sandbox):
     """Return the table of the same shop after a crawl that nothing interrupted."""
     clock = ManualClock(int(time.time()))
     with hashrange.open(clock=clock) as memory:
-        hashrange.create_tables(memory, Aura, Work)
-        other = AuraServices(
-            Aura.open(memory, clock=clock), Work.open(memory, clock=clock, keys=LocalKeys.generate()), clock, sandbox
-        )
+        other = AuraServices(memory, clock, sandbox)
         await other.add(server)
         await other.crawl(server)
         return await other.stored(server)

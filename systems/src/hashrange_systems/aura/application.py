@@ -1,17 +1,19 @@
-"""Builds the application from its parts, for the host and for the command line."""
+"""The application of aura: one of each of its services, and its background work."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import logging
+from datetime import timedelta
 
-from hashrange import Clock, Transport
+from hashrange_systems.aura.demo.demo_catalogue import DEMO_EMAIL, FREE_SHOP
+from hashrange_systems.aura.demo.demo_server import DemoResolver, DemoServer
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.changes import Changes
 from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.damaged_shops import DamagedShops
+from hashrange_systems.aura.service.due_shops import DueShops
 from hashrange_systems.aura.service.health import Health
 from hashrange_systems.aura.service.members import Members
 from hashrange_systems.aura.service.notices import NoticeOutbox, Notices
@@ -20,130 +22,119 @@ from hashrange_systems.aura.service.preview import Preview
 from hashrange_systems.aura.service.price_recorder import PriceRecorder
 from hashrange_systems.aura.service.products import Products
 from hashrange_systems.aura.service.registry import Registry
+from hashrange_systems.aura.service.run_now import RunNow
 from hashrange_systems.aura.service.schedule import Intervals
 from hashrange_systems.aura.service.scraper import Scraper
 from hashrange_systems.aura.service.scrapes import Scrapes
 from hashrange_systems.aura.service.site import SiteTools, make_sandbox
 from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.service.watches import Watches
-from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import Work, WorkerPresence
-from hashrange_systems.aura.worker import Worker, WorkerParts, WorkerSettings
-from hashrange_systems.shared.channels.channel_type import SenderParts, TargetRules
-from hashrange_systems.shared.channels.demo_mailbox import Mailbox
+from hashrange_systems.shared.application.application_type import ApplicationType
+from hashrange_systems.shared.application.runtime import Runtime
+from hashrange_systems.shared.channels.channel_type import TargetRules
 from hashrange_systems.shared.channels.type_registry import close_senders, make_senders
 from hashrange_systems.shared.fetching.fetcher import Fetcher
-from hashrange_systems.shared.fetching.own_address import ServiceLocation
-from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
-from hashrange_systems.shared.fetching.resolver import Resolver
+from hashrange_systems.shared.fetching.policy import parse_exemptions
+from hashrange_systems.shared.fetching.resolver import SystemResolver
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
-from hashrange_systems.shared.secret_file import find_keys, find_secret
+from hashrange_systems.shared.work.loops import Loop, Loops
 from hashrange_systems.shared.work.presence import Presence
 
+log = logging.getLogger(__name__)
+
+PATTERNS = (Aura, Work)  # all tables; that of the checkpoints is made by who reads the stream
 LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1"])
+DEMO_INTERVAL = timedelta(minutes=3)  # the prices of the demo change that often
+DEMO_DELAY_S = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment(ServiceLocation):
-    """Where the system runs, and how names are resolved; with the demo's member."""
-
-    demo: bool = False
-    demo_email: str | None = None
-    demo_shop: str | None = None  # the URL of a shop that visitors of the demo may add
-    resolver: Resolver | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
-    """The patterns of both tables, bound to a database."""
-
-    db: Aura
-    work: Work
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """The services and the worker."""
+    """The services of aura; a test shares a sandbox between applications, and gives a fetcher of its own."""
 
-    services: Services
-    worker: Worker
-    sandbox: Sandbox
+    def __init__(
+        self, runtime: Runtime[Settings], *, sandbox: Sandbox | None = None, fetcher: Fetcher | None = None
+    ) -> None:
+        settings, clock = runtime.settings, runtime.clock
+        self.runtime, self.clock, self.mailbox = runtime, clock, runtime.mailbox
+        self.db, self.work = db, work = runtime.bind(Aura.open), runtime.bind(Work.open)
+        self.demo_server = DemoServer(clock, settings.demo_port) if runtime.demo else None
+        if self.demo_server is not None:
+            runtime.on_close(self.demo_server.close)
+        self.demo_email = DEMO_EMAIL if runtime.demo else None
+        self.demo_shop = self.demo_server.find_url(FREE_SHOP) if self.demo_server else None
+        if sandbox is None:
+            sandbox = make_sandbox()
+            runtime.on_close(sandbox.close)
+        # the demo may request this machine, but never the service itself
+        policy = runtime.make_policy(settings.allow | (LOOPBACK if runtime.demo else frozenset()), settings.ca_file)
+        fetcher = fetcher or Fetcher(
+            policy,
+            resolver=DemoResolver(SystemResolver()) if runtime.demo else None,
+            user_agent=settings.user_agent,
+            sandbox=sandbox,
+        )
+        self.tools = tools = SiteTools(fetcher=fetcher, sandbox=sandbox, clock=clock, agent=settings.agent)
+        self.senders = senders = make_senders(runtime.make_sender_parts(fetcher))
+        runtime.on_close(lambda: close_senders(senders))
+        intervals, limits = find_pace(settings, demo=runtime.demo)
+        self.registry = Registry(db, work, clock)
+        self.products = Products(db, work, clock, self.registry)
+        self.changes = Changes(work, clock)
+        self.members = Members(work, clock, TargetRules(own_origins=runtime.location.own_origins, policy=policy))
+        self.notices = Notices(work, clock)
+        self.watches = Watches(work, clock, self.products, self.notices)
+        self.confirmations = Confirmations(work, clock, runtime.base_url)
+        self.outbox = NoticeOutbox(work=work, clock=clock, senders=senders, confirmations=self.confirmations)
+        self.crawls, self.scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
+        self.crawler = Crawler(db, work, clock, self.crawls, tools, limits)
+        self.recorder = PriceRecorder(db, work, clock)
+        self.scraper = Scraper(db, work, clock, self.scrapes, self.products, self.recorder, tools, limits)
+        self.preview = Preview(tools)
+        self.run_now = RunNow(db, self.crawls, self.crawler, self.scrapes, self.scraper)
+        runtime.on_close(self.run_now.close)
+        self.damaged = DamagedShops(db, clock)
+        self.registrar = Registrar(db, work, clock)
+        self.presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=make_owner())
+        self.health = Health(self.presence, clock, self.crawls, self.scrapes, self.damaged)
+        self.due_shops = DueShops(
+            self.crawls, self.crawler, self.scrapes, self.scraper, clock, self.presence.worker_id, settings.workers
+        )
+        self.loops = Loops(
+            self.presence, self.list_loops(), describe=self.due_shops.describe, finish=self.due_shops.stop
+        )
+        if "EMAIL" not in senders and not runtime.is_command:
+            log.warning("no e-mails are sent: set AURA_SMTP_URL")
 
-    def close(self) -> None:
-        """Release its threads and processes."""
-        close_senders(self.services.senders)
-        self.sandbox.close()
+    def list_loops(self) -> list[Loop]:
+        """Return the background work: due crawls and scrapes, messages, stuck shops, shops of other programs."""
+        return [
+            Loop("shops", 2, self.due_shops.start_due),
+            Loop("messages", 1, self.notify),
+            Loop("stuck shops", 60, self.reap),
+            Loop("new shops", 30, self.registrar.register_new),
+        ]
+
+    async def notify(self) -> None:
+        """Write the messages of new changes, and send what is due."""
+        await self.watches.notify_changes()
+        await self.outbox.send_due("all")
+
+    async def reap(self) -> list[str]:
+        """Return stuck crawls and scrapes to the state before them; return their domains."""
+        reaped = [*await self.crawls.reap(), *await self.scrapes.reap()]
+        for domain in reaped:
+            log.warning("a stuck shop was released", extra={"fields": {"shop": domain}})
+        return reaped
 
 
-def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Tables:
-    """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one."""
-    secret, keys = find_secret(settings.secret, directory), find_keys(settings.keys, directory)
-    return Tables(
-        db=Aura.open(database, clock=clock, secret=secret),
-        work=Work.open(database, clock=clock, keys=keys, secret=secret),
-    )
+def find_pace(settings: Settings, *, demo: bool) -> tuple[Intervals, CrawlLimits]:
+    """Return how often shops are visited, and how fast; those of the demo are on this machine and change often."""
+    crawl, scrape = timedelta(hours=settings.crawl_hours), timedelta(hours=settings.scrape_hours)
+    intervals = Intervals(crawl=DEMO_INTERVAL, scrape=DEMO_INTERVAL) if demo else Intervals(crawl=crawl, scrape=scrape)
+    delay_s = DEMO_DELAY_S if demo else settings.delay_ms / 1000
+    return intervals, CrawlLimits(max_pages=settings.max_pages, at_once=settings.requests, delay_s=delay_s)
 
 
-def build_application(tables: Tables, clock: Clock, settings: Settings, deployment: Deployment) -> Application:
-    """Create the services, the senders and the worker."""
-    db, work = tables.db, tables.work
-    policy, sandbox = make_policy(settings, deployment), make_sandbox()
-    fetcher = Fetcher(policy, resolver=deployment.resolver, user_agent=settings.user_agent, sandbox=sandbox)
-    tools = SiteTools(fetcher=fetcher, sandbox=sandbox, clock=clock, agent=settings.agent)
-    intervals = Intervals(crawl=settings.crawl_every, scrape=settings.scrape_every)
-    limits = CrawlLimits(max_pages=settings.max_pages, at_once=settings.requests, delay_s=settings.delay_s)
-    registry = Registry(db, work, clock)
-    products = Products(db, work, clock, registry)
-    notices = Notices(work, clock)
-    watches = Watches(work, clock, products, notices)
-    crawls, scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
-    mailbox = Mailbox(clock) if deployment.demo and settings.mail is None else None
-    senders = make_senders(
-        SenderParts(fetcher=fetcher, clock=clock, mail=settings.mail, mailbox=mailbox, description="hashrange aura")
-    )
-    confirmations = Confirmations(work, clock, deployment.base_url)
-    damaged = DamagedShops(db, clock)
-    crawler = Crawler(db, work, clock, crawls, tools, limits)
-    scraper = Scraper(db, work, clock, scrapes, products, PriceRecorder(db, work, clock), tools, limits)
-    presence = Presence(work, WorkerPresence, clock, works=settings.works, worker_id=make_owner())
-    services = Services(
-        db=db,
-        work=work,
-        clock=clock,
-        registry=registry,
-        products=products,
-        changes=Changes(work, clock),
-        members=Members(work, clock, TargetRules(own_origins=deployment.own_origins, policy=policy)),
-        watches=watches,
-        notices=notices,
-        confirmations=confirmations,
-        crawls=crawls,
-        scrapes=scrapes,
-        crawler=crawler,
-        scraper=scraper,
-        preview=Preview(tools),
-        health=Health(presence, clock, crawls, scrapes, damaged),
-        damaged=damaged,
-        senders=senders,
-        mailbox=mailbox,
-        demo_email=deployment.demo_email,
-        demo_shop=deployment.demo_shop,
-    )
-    parts = WorkerParts(
-        crawls=crawls,
-        crawler=crawler,
-        scrapes=scrapes,
-        scraper=scraper,
-        watches=watches,
-        outbox=NoticeOutbox(work=work, clock=clock, senders=senders, confirmations=confirmations),
-        registrar=Registrar(db, work, clock),
-    )
-    worker = Worker(parts, presence, clock, WorkerSettings(at_once=max(1, settings.shops_at_once)))
-    return Application(services=services, worker=worker, sandbox=sandbox)
-
-
-def make_policy(settings: Settings, deployment: Deployment) -> Policy:
-    """Return the policy for crawls and webhooks: the demo may reach this machine, but never the service itself."""
-    allowed = settings.allow | (LOOPBACK if deployment.demo else frozenset())
-    return Policy(exempt=allowed, ca_file=settings.ca_file, own_ports=deployment.own_ports, own=deployment.own)
+APPLICATION = ApplicationType(Application, Settings, PATTERNS)

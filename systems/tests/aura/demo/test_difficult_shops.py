@@ -34,7 +34,7 @@ PATIENT_S, HURRIED_S = 60.0, 6.0  # nothing but the drip is slow; it never ends,
 async def visit(site, domain):
     """Crawl and scrape a shop; return it with its reports."""
     services = site.services
-    shop = await services.registry.add(ShopInput(address=site.running.demo_server.find_url(domain), country="DE"))
+    shop = await services.registry.add(ShopInput(address=site.services.demo_server.find_url(domain), country="DE"))
     await services.crawler.crawl(await services.crawls.start(shop, "tester"))
     lease = await services.scrapes.start(await services.db.shop(domain).required(), "tester")
     if lease is not None:
@@ -57,7 +57,7 @@ def visit_all(*domains):
     async def scenario():
         async with host_aura(ManualClock(), demo=True, AURA_MAX_PAGES=str(MAX_PAGES)) as site:
             found = await asyncio.gather(*(visit(site, domain) for domain in domains))
-            return dict(zip(domains, found, strict=True)), site.running.demo_server
+            return dict(zip(domains, found, strict=True)), site.services.demo_server
 
     return asyncio.run(scenario())
 

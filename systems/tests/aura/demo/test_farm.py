@@ -34,7 +34,7 @@ class Farm:
     """The shops in one system, with what is stored of them and what they were asked for."""
 
     def __init__(self, site):
-        self.services, self.server = site.services, site.running.demo_server
+        self.services, self.server = site.services, site.services.demo_server
 
     async def visit(self, domain):
         """Crawl and scrape a shop; return the pages that are stored of it, by their path."""

@@ -18,7 +18,7 @@ def test_a_shop_is_found_and_crawled_and_scraped_under_the_domain_that_is_stored
     async def scenario():
         async with host_aura(ManualClock(), demo=True) as site:
             services = site.services
-            start_url = site.running.demo_server.find_url(SERVED)
+            start_url = site.services.demo_server.find_url(SERVED)
             await services.db.create(Shop(domain=stored, core_domain_name="silber-lang", start_url=start_url))
             shop = await services.registry.find(stored)
             assert shop.domain == stored

@@ -38,7 +38,7 @@ class LoopLag:
 
 
 async def crawl(site, domain):
-    shop = await site.services.registry.add(ShopInput(address=site.running.demo_server.find_url(domain), country="DE"))
+    shop = await site.services.registry.add(ShopInput(address=site.services.demo_server.find_url(domain), country="DE"))
     lease = await site.services.crawls.start(shop, "tester")
     assert lease is not None
     return await site.services.crawler.crawl(lease)
@@ -51,7 +51,7 @@ def test_robots_rules_crawl_delays_and_private_redirects_are_kept():
         async with host_aura(ManualClock(), demo=True) as site, lag.measured():
             done = await asyncio.gather(crawl(site, "strenge-regeln.test"), crawl(site, "einbruch.test"))
             stored = {url.url async for url in site.services.db.urls("einbruch.test")}
-            return site.running.demo_server, done, stored
+            return site.services.demo_server, done, stored
 
     demo_server, done, stored = asyncio.run(scenario())
     requests = demo_server.find_requests("strenge-regeln.test")
@@ -80,7 +80,7 @@ def test_the_demo_data_is_the_same_however_often_it_is_written():
             ]
             watches = await work.watches("demo")
             site.services.clock.advance(3600)
-            await Demo(site.services, site.running.demo_server).fill()
+            await Demo(site.services, site.services.demo_server).fill()
             assert [shop async for shop in db.shops()] == shops
             assert [entry async for entry in db.site("antik-mueller.test")] == prices
             assert await work.watches("demo") == watches

@@ -22,7 +22,7 @@ class HostedAura:
 
     def __init__(self, running, client):
         self.running, self.client = running, client
-        self.services = running.application.services
+        self.services = running.application
 
     async def get(self, path, status=200):
         response = await self.client.get(f"/aura{path}")

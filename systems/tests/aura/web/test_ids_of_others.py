@@ -6,25 +6,17 @@ import pytest
 
 from hashrange import ManualClock
 from hashrange_systems.aura.service.members import name_key
-from hashrange_systems.aura.web.api.api_app import make_api
-from hashrange_systems.aura.web.app import make_app
+from hashrange_systems.aura.web import app as pages
+from hashrange_systems.aura.web.api import shop_api
 from systems.tests.aura.web.hosted_aura import host_aura
 from systems.tests.aura.web.test_pages import add_product
 from systems.tests.web_routes import list_requests
 
-BASE_URL = "http://127.0.0.1:8002/aura"
 SECRETS = ("one@example.com", "hooks.example.com", "Heron", "the first member's key")
 
 
-class Nothing:
-    """Services of which a test needs only that there are some."""
-
-    def __getattr__(self, name):
-        return None
-
-
-PAGES = list_requests(make_app(Nothing(), BASE_URL, None))
-CALLS = list_requests(make_api(Nothing(), None, BASE_URL, None))
+PAGES = sorted({request for module in pages.PAGES for request in list_requests(module.router)})
+CALLS = list_requests(shop_api.router)
 PUBLIC = {
     ("GET", "/confirm"),
     ("POST", "/confirm"),

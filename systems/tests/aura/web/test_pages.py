@@ -38,7 +38,7 @@ def test_a_newcomer_tries_a_shop_adds_it_and_sees_a_price_change_arrive():
 
     async def scenario():
         async with host_aura(clock, demo=True) as site:
-            demo_server = site.running.demo_server
+            demo_server = site.services.demo_server
             address = demo_server.find_url(SHOP)
             linked = re.search(r'/add\?domain=([^"]+)"', (await site.get("/")).text)
             assert unquote(linked[1]) == address  # the banner's first step works as it is
@@ -183,7 +183,7 @@ def test_a_worker_that_is_starting_is_no_health_and_asks_nobody_to_start_another
             await site.sign_up("one@example.com")
             assert "No worker is running yet: that of this process is starting" in (await site.get("/")).text
             assert (await site.get("/health", 503)).json()["problems"]
-            await site.running.application.worker.presence.write()
+            await site.services.presence.write()
             await site.get("/health")
             clock.advance(3600)
             assert "No worker for 3600 s: start hashrange up" in (await site.get("/")).text
@@ -210,24 +210,36 @@ def test_a_worker_is_seen_until_it_leaves_or_its_heartbeat_stops():
     async def scenario():
         clock = ManualClock()
         async with host_aura(clock) as site:
-            worker = site.running.application.worker
-            await worker.presence.write()
+            presence = site.services.presence
+            await presence.write()
             health = (await site.get("/health")).json()
             assert (health["status"], health["workers"], health["lateMs"]) == ("ok", 1, 0)
-            await worker.start_due()
+            await run_loops(site)
             clock.advance(39)
-            await worker.presence.write()
+            await presence.write()
             health = (await site.get("/health", 503)).json()
             assert health["problems"] == ["The work is late by 37 s"]
             clock.advance(41)
             assert (await site.get("/health", 503)).json()["problems"][0].startswith("no worker for 41 s: start")
-            await worker.start_due()
-            await worker.presence.write()
+            await run_loops(site)
+            await presence.write()
             await site.get("/health")
-            await worker.presence.leave()
+            await presence.leave()
             assert (await site.get("/health", 503)).json()["workers"] == 0
 
     run(scenario)
+
+
+async def run_loops(site):
+    """Let the worker of the process run until each of its loops has run."""
+    loops = site.services.loops
+    task = asyncio.create_task(loops.work())
+    async with asyncio.timeout(60):
+        await asyncio.sleep(0)  # it has begun
+        while not all(state.done_at for state in loops._states.values()):  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def add_product(site, title="Vase", currency="EUR"):
@@ -329,7 +341,7 @@ def test_an_address_is_confirmed_by_the_button_behind_its_link_and_not_by_openin
             one = (await site.sign_up("one@example.com")).member
             await site.post("/account/channel", channelType="EMAIL", target="ann@example.com")
             assert "not confirmed: nothing is sent" in (await site.get("/account")).text
-            await site.running.application.worker.parts.outbox.send_due("all")
+            await site.services.outbox.send_due("all")
             (mail,) = site.services.mailbox.mails(one.member_id)
             link = re.search(r"/aura(/confirm\?token=\S+)", mail.notification.text)[1]
             site.client.cookies.clear()  # the mailbox may be open in another browser

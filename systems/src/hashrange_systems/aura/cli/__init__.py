@@ -1,23 +1,21 @@
-"""The commands of aura, `hashrange aura ...`: for operators, without signing in.
-
-Shared parts are in `target` (which database) and `shop_output` (tables for people, JSON for programs).
-"""
+"""The commands of aura, `hashrange aura ...`: for operators, without signing in."""
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
 
 from hashrange_systems.aura.cli import member_commands as member
 from hashrange_systems.aura.cli import page_commands as page
 from hashrange_systems.aura.cli import shop_commands as shop
 from hashrange_systems.aura.cli import table_commands as tables
 from hashrange_systems.aura.cli import work_commands as work
+from hashrange_systems.shared.cli.system_commands import add_worker_commands, make_cli
 
-HELP = """Antique shops: a registry, a crawler and a scraper of prices.
+if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
+    from hashrange_systems.shared.application.application_type import ApplicationType
 
-[bold]Examples[/bold]
-
-\b
+EXAMPLES = """\
   hashrange aura try antik-mueller.de            ten pages, nothing is stored
   hashrange aura add antik-mueller.de --country DE --name "Antik Müller"
   hashrange aura import shops.csv
@@ -29,21 +27,27 @@ HELP = """Antique shops: a registry, a crawler and a scraper of prices.
   hashrange aura stuck --release
   hashrange aura migrate --from old-table        a table of the original
   hashrange aura repair                          index keys and countries
-  hashrange aura worker --target aws           another worker
+  hashrange aura worker --target aws             another worker"""
 
-[bold]Which database[/bold]
 
-\b
-  --target DIR                      a directory that no other process uses; --data DIR creates it
-  --target http://127.0.0.1:8000    what a running hashrange up or serve has
-  --target aws                      DynamoDB at AWS
+def load() -> ApplicationType[Application]:
+    """Import the application."""
+    from hashrange_systems.aura.application import APPLICATION
 
-[bold]Exit codes[/bold]
+    return APPLICATION
 
-0 success, 1 refused, failed or not found, 2 wrong usage or no database."""
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
-app.add_typer(member.app, name="member")
+app = make_cli(
+    "aura",
+    "Antique shops: a registry, a crawler and a scraper of prices.",
+    EXAMPLES,
+    load,
+    exit_codes="0 success, 1 refused, failed or not found, 2 wrong usage or no database",
+)
+members = app.add_group("member", "Members: people with a watch list and an API key.")
+members.command("add")(member.add)
+members.command("list")(member.list_members)
+members.command("operator")(member.set_operator)
 app.command("try", help=shop.TRY_HELP)(shop.dry_run)
 app.command("add", help=shop.ADD_HELP)(shop.add)
 app.command("import", help=shop.IMPORT_HELP)(shop.import_shops)
@@ -56,10 +60,10 @@ app.command("crawl", help=work.CRAWL_HELP)(work.crawl)
 app.command("scrape", help=work.SCRAPE_HELP)(work.scrape)
 app.command("between", help=work.BETWEEN_HELP)(work.between)
 app.command("stuck", help=work.STUCK_HELP)(work.stuck)
-app.command("worker", help=work.WORKER_HELP)(work.worker)
 app.command("changes", help=page.CHANGES_HELP)(page.changes)
 app.command("history", help=page.HISTORY_HELP)(page.history)
 app.command("search", help=page.SEARCH_HELP)(page.search)
 app.command("explain", help=page.EXPLAIN_HELP)(page.explain)
 app.command("migrate", help=tables.MIGRATE_HELP)(tables.migrate)
 app.command("repair", help=tables.REPAIR_HELP)(tables.repair)
+add_worker_commands(app, work.WORKER_HELP, work.describe_worker)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.aura.cli.target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.shared.cli.database_target import AsJson
+
+if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 Email = Annotated[str, typer.Argument(help="The e-mail address.")]
 
-app = typer.Typer(help="Members: people with a watch list and an API key.", no_args_is_help=True)
 
-
-@app.command("add")
 def add(
+    runner: Runner[Application],
     email: Email,
     operator: Annotated[bool, typer.Option("--operator", help="May remove shops.")] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a member and print the API key. Example: hashrange aura member add ann@example.com."""
     from hashrange_systems.shared.cli.output import print_json
 
-    new = run_with_services(
-        DatabaseTarget(data, database), lambda services: services.members.add(email, operator=operator)
-    )
+    new = runner.run(lambda services: services.members.add(email, operator=operator))
     if as_json:
         print_json({"memberId": new.member.member_id, "email": new.member.email, "key": new.key})
     else:
@@ -35,12 +32,11 @@ def add(
         typer.echo("Keep this key: it is shown once.", err=True)
 
 
-@app.command("list")
-def list_members(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def list_members(runner: Runner[Application], as_json: AsJson = False) -> None:
     """List the members. Example: hashrange aura member list."""
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    found = run_with_services(DatabaseTarget(data, database), lambda services: services.members.list_members())
+    found = runner.run(lambda services: services.members.list_members())
     if as_json:
         print_json([{"memberId": each.member_id, "email": each.email, "operator": each.operator} for each in found])
     else:
@@ -51,15 +47,11 @@ def list_members(data: Data = None, database: Target = None, as_json: AsJson = F
         print_table("Members", ("id", "e-mail", "since", "role"), rows, empty="There are no members.")
 
 
-@app.command("operator")
 def set_operator(
+    runner: Runner[Application],
     email: Email,
     revoke: Annotated[bool, typer.Option("--revoke", help="No operator any more.")] = False,
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Let a member remove shops. Example: hashrange aura member operator ann@example.com."""
-    run_with_services(
-        DatabaseTarget(data, database), lambda services: services.members.set_operator(email, operator=not revoke)
-    )
+    runner.run(lambda services: services.members.set_operator(email, operator=not revoke))
     typer.echo(f"{email}  {'member' if revoke else 'operator'}")

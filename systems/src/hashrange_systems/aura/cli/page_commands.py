@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange_systems.aura.cli.target import Country, PageUrl, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target, find_default_url
+from hashrange_systems.aura.cli.argument import Country, PageUrl
+from hashrange_systems.shared.cli.database_target import AsJson, find_default_url
 
 if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
     from hashrange_systems.aura.service.changes import AnyChange
     from hashrange_systems.aura.service.preview import Explanation
     from hashrange_systems.aura.service.products import ProductHistory
-    from hashrange_systems.aura.services import Services
     from hashrange_systems.aura.work_schema import ProductWord
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 CHANGES_HELP = """Show what changed, newest first.
 
@@ -41,14 +42,13 @@ Without a database, only the selectors that are given are asked."""
 
 
 def changes(
+    runner: Runner[Application],
     days: Annotated[int, typer.Option("--days", help="How far back.", min=1, max=365)] = 7,
     country: Country = None,
     limit: Annotated[int, typer.Option("--limit", help="At most so many.", min=1, max=10_000)] = 100,
     form: Annotated[
         Literal["table", "json", "csv", "rss"], typer.Option("--format", help="For people or programs.")
     ] = "table",
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what changed."""
@@ -56,10 +56,10 @@ def changes(
     from hashrange_systems.aura.web.change_feed import write_changes_csv, write_json, write_rss
     from hashrange_systems.shared.cli.output import print_json
 
-    async def find(services: Services) -> list[AnyChange]:
+    async def find(services: Application) -> list[AnyChange]:
         return await services.changes.latest(limit, days=days, country=country.upper() if country else None)
 
-    found = run_with_services(DatabaseTarget(data, database), find)
+    found = runner.run(find)
     match "json" if as_json else form:
         case "json":
             print_json([write_json(change) for change in found])
@@ -71,17 +71,17 @@ def changes(
             print_changes(found)
 
 
-def history(url: PageUrl, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def history(runner: Runner[Application], url: PageUrl, as_json: AsJson = False) -> None:
     """Show the recorded prices of a product."""
     from hashrange_systems.aura.cli.shop_output import format_time
     from hashrange_systems.aura.model.price_format import format_price
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    async def find(services: Services) -> ProductHistory:
+    async def find(services: Application) -> ProductHistory:
         shop = await services.registry.find(url)
         return await services.products.history(shop.domain, url)
 
-    found = run_with_services(DatabaseTarget(data, database), find)
+    found = runner.run(find)
     if as_json:
         print_json([price.model_dump(mode="json", exclude_none=True) for price in found.prices])
         return
@@ -95,11 +95,10 @@ def history(url: PageUrl, data: Data = None, database: Target = None, as_json: A
 
 
 def search(
+    runner: Runner[Application],
     text: Annotated[str, typer.Argument(help="Words of the title.")],
     country: Country = None,
     limit: Annotated[int, typer.Option("--limit", help="At most so many.", min=1, max=200)] = 50,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Find products by the words of their titles."""
@@ -108,9 +107,7 @@ def search(
     from hashrange_systems.shared.cli.output import print_json, print_table
 
     query = ProductQuery(text=text, country=country.upper() if country else None)
-    found: list[ProductWord] = run_with_services(
-        DatabaseTarget(data, database), lambda services: services.products.search(query, limit)
-    )
+    found: list[ProductWord] = runner.run(lambda services: services.products.search(query, limit))
     if as_json:
         print_json([entry.model_dump(mode="json", exclude_none=True, exclude={"word"}) for entry in found])
         return
@@ -121,27 +118,26 @@ def search(
 
 
 def explain(
+    runner: Runner[Application],
     url: PageUrl,
     price_selector: Annotated[str | None, typer.Option(help="Try this CSS selector of the price.")] = None,
     state_selector: Annotated[str | None, typer.Option(help="Try this CSS selector of the state.")] = None,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what every extractor says about a page."""
     from hashrange_systems.aura.cli.preview_target import run_with_preview, say_where_demo_is
     from hashrange_systems.aura.extraction.page_facts import Overrides
 
-    async def find(services: Services) -> Explanation:
+    async def find(services: Application) -> Explanation:
         stored = await services.registry.find_overrides(url)
         price, state = price_selector or stored.price, state_selector or stored.state
         return await say_where_demo_is(url, services.preview.explain(url, Overrides(price=price, state=state)))
 
-    if data is None and database is None:
+    if runner.target.data is None and runner.target.name is None:
         given = Overrides(price=price_selector, state=state_selector)
         found = run_with_preview(lambda preview: say_where_demo_is(url, preview.explain(url, given)))
     else:
-        found = run_with_services(DatabaseTarget(data, database), find)
+        found = runner.run(find)
     if as_json:
         from dataclasses import asdict
 

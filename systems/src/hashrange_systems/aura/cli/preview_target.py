@@ -1,4 +1,4 @@
-"""Runs an action that looks at pages and needs no database."""
+"""Runs an action that looks at pages: without a database of its own, and so with nothing stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from hashrange_systems.shared.cli.database_target import DatabaseTarget
+from hashrange_systems.shared.cli.database_target import DatabaseTarget, find_default_url
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.service.preview import Preview
@@ -18,32 +18,30 @@ DEMO_ONLY = "It is a shop of the demo, whose names only hashrange up --demo know
 
 
 def run_with_preview(action: Callable[[Preview], Awaitable[T]]) -> T:
-    """Run an action with the preview of this process; an error is printed and sets the exit code."""
-    from hashrange import SystemClock
-    from hashrange_systems.aura.application import Deployment, make_policy
-    from hashrange_systems.aura.service.preview import Preview
-    from hashrange_systems.aura.service.site import SiteTools, make_sandbox
-    from hashrange_systems.aura.settings import read_settings
-    from hashrange_systems.shared.fetching.fetcher import Fetcher
-
-    settings = read_settings(os.environ)
-    policy = make_policy(settings, Deployment(base_url=settings.url or ""))
-    sandbox = make_sandbox()
-    tools = SiteTools(
-        fetcher=Fetcher(policy, user_agent=settings.user_agent, sandbox=sandbox),
-        sandbox=sandbox,
-        clock=SystemClock(),
-        agent=settings.agent,
-    )
+    """Run an action with the preview of an empty database in memory; an error is printed and sets the exit code."""
+    from hashrange import Host, SystemClock
+    from hashrange import open as open_in_memory
+    from hashrange_systems.aura.application import APPLICATION
 
     async def act() -> T:
-        return await action(Preview(tools))
+        with open_in_memory() as database:
+            host = Host(
+                database=database,
+                clock=SystemClock(),
+                directory=None,
+                base_url=find_default_url("aura"),
+                demo=False,
+                own_ports=frozenset(),
+                environment=os.environ,
+            )
+            application = APPLICATION.open(host, is_command=True)
+            try:
+                return await action(application.preview)
+            finally:
+                await application.runtime.close()
 
-    try:
-        with DatabaseTarget().exit_on_error():
-            return asyncio.run(act())
-    finally:
-        sandbox.close()
+    with DatabaseTarget().exit_on_error():
+        return asyncio.run(act())
 
 
 async def say_where_demo_is(address: str, look: Awaitable[T]) -> T:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.aura.cli.argument import FAILED, Country, ShopName
+from hashrange_systems.shared.cli.database_target import AsJson
 
 if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
     from hashrange_systems.aura.schema import Shop
     from hashrange_systems.aura.service.damaged_shops import DamagedShop
     from hashrange_systems.aura.service.preview import DryRun
     from hashrange_systems.aura.service.registry import ImportReport, RelatedHint
-    from hashrange_systems.aura.services import Services
     from hashrange_systems.aura.work_schema import CrawlReport, ScrapeReport, ShopOptions
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 TRY_HELP = """Look at ten pages of a shop before adding it; nothing is stored.
 
@@ -94,36 +95,32 @@ def _print_dry_run(found: DryRun) -> None:
 
 
 def add(
+    runner: Runner[Application],
     shop: ShopName,
     name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
     country: Country = None,
     shop_type: Annotated[
         str | None, typer.Option("--type", help="AUCTION_HOUSE, AUCTION_PLATFORM, COMMERCIAL_DEALER or MARKETPLACE.")
     ] = None,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a shop."""
     from hashrange_systems.aura.service.registry import ShopInput
 
     given = ShopInput(address=shop, name=name, country=country, shop_type=shop_type)
-    _print([run_with_services(DatabaseTarget(data, database), lambda services: services.registry.add(given))], as_json)
+    _print([runner.run(lambda services: services.registry.add(given))], as_json)
 
 
 def import_shops(
+    runner: Runner[Application],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file.", exists=True, dir_okay=False)],
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add the shops of a CSV file."""
     from hashrange_systems.shared.cli.output import print_json
 
     text = file.read_text("utf-8-sig", "replace")
-    report: ImportReport = run_with_services(
-        DatabaseTarget(data, database), lambda services: services.registry.import_csv(text)
-    )
+    report: ImportReport = runner.run(lambda services: services.registry.import_csv(text))
     if as_json:
         print_json({"added": report.added, "known": report.known, "refused": report.refused})
     else:
@@ -135,30 +132,29 @@ def import_shops(
 
 
 def list_shops(
+    runner: Runner[Application],
     country: Country = None,
     damaged: Annotated[
         bool, typer.Option("--damaged", help="Only those that cannot be read or worked on, with the reason.")
     ] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List the shops by country."""
     if damaged:
-        _print_damaged(run_with_services(DatabaseTarget(data, database), _find_damaged), as_json)
+        _print_damaged(runner.run(_find_damaged), as_json)
         return
 
-    async def find(services: Services) -> list[Shop]:
+    async def find(services: Application) -> list[Shop]:
         countries = (country.upper(),) if country else await services.registry.countries()
         found: list[Shop] = []
         for each in countries:
             found += [shop async for shop in services.db.shops_in(each).whole().skip_unreadable()]
         return found
 
-    _print(run_with_services(DatabaseTarget(data, database), find), as_json)
+    _print(runner.run(find), as_json)
 
 
-async def _find_damaged(services: Services) -> list[DamagedShop]:
+async def _find_damaged(services: Application) -> list[DamagedShop]:
     return await services.damaged.find()
 
 
@@ -172,12 +168,12 @@ def _print_damaged(found: list[DamagedShop], as_json: bool) -> None:
     print_table("Damaged shops", ("domain", "reason"), rows, empty="No shop is damaged.")
 
 
-def show(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def show(runner: Runner[Application], shop: ShopName, as_json: AsJson = False) -> None:
     """Show one shop."""
     from hashrange_systems.aura.cli.shop_output import shop_json
     from hashrange_systems.shared.cli.output import print_json
 
-    async def find(services: Services) -> ShopDetails:
+    async def find(services: Application) -> ShopDetails:
         found = await services.registry.find(shop)
         return ShopDetails(
             found,
@@ -187,7 +183,7 @@ def show(shop: ShopName, data: Data = None, database: Target = None, as_json: As
             await services.registry.related(found.domain),
         )
 
-    details = run_with_services(DatabaseTarget(data, database), find)
+    details = runner.run(find)
     if as_json:
         print_json(
             {
@@ -250,33 +246,32 @@ class ShopDetails:
 
 
 def move(
+    runner: Runner[Application],
     shop: ShopName,
     country: Annotated[str, typer.Option("--country", help="ISO code of the new country.")],
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the country of a shop."""
     _print(
-        [run_with_services(DatabaseTarget(data, database), lambda services: services.registry.move(shop, country))],
+        [runner.run(lambda services: services.registry.move(shop, country))],
         as_json,
     )
 
 
 def remove(
+    runner: Runner[Application],
     shop: ShopName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Remove a shop with its URLs and prices."""
     if not yes:
         typer.confirm(f"Remove {shop} with its URLs and prices?", abort=True)
-    run_with_services(DatabaseTarget(data, database), lambda services: services.registry.remove(shop))
+    runner.run(lambda services: services.registry.remove(shop))
     typer.echo(f"removed  {shop}")
 
 
 def set_options(  # noqa: PLR0913, PLR0917 each option is a parameter
+    runner: Runner[Application],
     shop: ShopName,
     price_selector: Annotated[str | None, typer.Option(help="CSS selector of the price; '' removes it.")] = None,
     state_selector: Annotated[str | None, typer.Option(help="CSS selector of the state; '' removes it.")] = None,
@@ -287,8 +282,6 @@ def set_options(  # noqa: PLR0913, PLR0917 each option is a parameter
     exclude: Annotated[list[str] | None, typer.Option(help="A part of URLs that are not visited; repeatable.")] = None,
     pause: Annotated[bool | None, typer.Option("--pause/--resume", help="Start no crawls and scrapes.")] = None,
     stop: Annotated[bool | None, typer.Option("--stop/--go", help="End a running crawl at its next page.")] = None,
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Set what is special about a shop."""
     given: dict[str, Any] = {
@@ -306,11 +299,11 @@ def set_options(  # noqa: PLR0913, PLR0917 each option is a parameter
         name: value or None if isinstance(value, str) else value for name, value in given.items() if value is not None
     }
 
-    async def act(services: Services) -> ShopOptions:
+    async def act(services: Application) -> ShopOptions:
         known = await services.registry.options((await services.registry.find(shop)).domain)
         return await services.registry.save_options(known.model_copy(update=changed))
 
-    saved = run_with_services(DatabaseTarget(data, database), act)
+    saved = runner.run(act)
     shown = saved.model_dump(exclude_defaults=True, exclude={"domain"})
     typer.echo(", ".join(f"{name}={value}" for name, value in shown.items()) or "nothing is special about this shop")
 

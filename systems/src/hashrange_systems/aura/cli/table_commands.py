@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.aura.cli.target import FAILED, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.aura.cli.argument import FAILED
+from hashrange_systems.shared.cli.database_target import AsJson, DatabaseTarget
 
 if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
     from hashrange_systems.aura.service.repair import RepairReport
     from hashrange_systems.aura.service.table_migration import MigrationSummary
-    from hashrange_systems.aura.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 MIGRATE_HELP = """Move a table of the original (seed 001 with keys PK and SK, or seed 000) to the table of aura.
 
@@ -37,6 +38,7 @@ Interrupted, it goes on where it stopped; running it again changes nothing."""
 
 
 def migrate(
+    runner: Runner[Application],
     source: Annotated[str, typer.Option("--from", help="The table of the original.", metavar="TABLE")],
     from_endpoint: Annotated[
         str | None,
@@ -46,18 +48,16 @@ def migrate(
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Exit code 0 although some items could not be read.")
     ] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Move a table of the original."""
-    target = DatabaseTarget(data, database)
+    target = runner.target
     os.environ["AURA_SOURCE_TABLE"] = source  # the declarations of the source read it
     with target.exit_on_error():
         summary = _migrate(target, source, from_endpoint, preview=preview)
     if summary is None:
         return
-    repaired = run_with_services(target, _repair)
+    repaired = runner.run(_repair)
     _print_summary(summary, repaired, as_json=as_json)
     if summary.unreadable and not skip_unreadable:
         raise typer.Exit(FAILED)
@@ -120,19 +120,19 @@ def _print_summary(summary: MigrationSummary, repaired: RepairReport, *, as_json
     _print_repair(repaired)
 
 
-async def _repair(services: Services) -> RepairReport:
+async def _repair(services: Application) -> RepairReport:
     from hashrange_systems.aura.service.repair import Repair
 
     return await Repair(services.db, services.work, services.clock, services.registry).run()
 
 
-def repair(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def repair(runner: Runner[Application], as_json: AsJson = False) -> None:
     """Complete a table that the original's programs filled."""
     from dataclasses import asdict
 
     from hashrange_systems.shared.cli.output import print_json
 
-    report = run_with_services(DatabaseTarget(data, database), _repair)
+    report = runner.run(_repair)
     if as_json:
         print_json(asdict(report))
     else:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange_systems.aura.cli.target import FAILED, Country, ShopName, open_application, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
-from hashrange_systems.shared.cli.worker_runner import LogLevel, exit_when_stopped, run_worker, work_until_stopped
+from hashrange_systems.aura.cli.argument import FAILED, Country, ShopName
+from hashrange_systems.shared.cli.database_target import AsJson
+from hashrange_systems.shared.cli.worker_runner import exit_when_stopped
 
 if TYPE_CHECKING:
+    from hashrange_systems.aura.application import Application
     from hashrange_systems.aura.schema import Shop
     from hashrange_systems.aura.service.crawls import StuckShop
-    from hashrange_systems.aura.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 GOES_ON = "the next worker or command goes on where it stopped"
 CRAWL_HELP = """Crawl a shop now, in this process, and wait until it is done.
@@ -51,11 +53,11 @@ WORKER_HELP = """Crawl and scrape what is due, notify of changes and send messag
 Any number may work on one database: a shop is worked on by one of them, and when that is killed another goes on."""
 
 
-def crawl(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def crawl(runner: Runner[Application], shop: ShopName, as_json: AsJson = False) -> None:
     """Crawl a shop now."""
     from hashrange_systems.aura.service.owner import make_owner
 
-    async def act(services: Services) -> Shop:
+    async def act(services: Application) -> Shop:
         found = await services.registry.find(shop)
         lease = await services.crawls.start(found, make_owner("command line"))
         if lease is None:
@@ -63,14 +65,14 @@ def crawl(shop: ShopName, data: Data = None, database: Target = None, as_json: A
         await exit_when_stopped(services.crawler.crawl(lease), GOES_ON)
         return await services.registry.find(shop)
 
-    _finish(DatabaseTarget(data, database), act, "crawl", as_json=as_json)
+    _finish(runner, act, "crawl", as_json=as_json)
 
 
-def scrape(shop: ShopName, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def scrape(runner: Runner[Application], shop: ShopName, as_json: AsJson = False) -> None:
     """Scrape a shop now."""
     from hashrange_systems.aura.service.owner import make_owner
 
-    async def act(services: Services) -> Shop:
+    async def act(services: Application) -> Shop:
         found = await services.registry.find(shop)
         lease = await services.scrapes.start(found, make_owner("command line"))
         if lease is None:
@@ -78,7 +80,7 @@ def scrape(shop: ShopName, data: Data = None, database: Target = None, as_json: 
         await exit_when_stopped(services.scraper.scrape(lease), GOES_ON)
         return await services.registry.find(shop)
 
-    _finish(DatabaseTarget(data, database), act, "scrape", as_json=as_json)
+    _finish(runner, act, "scrape", as_json=as_json)
 
 
 def busy(domain: str, what: str) -> Exception:
@@ -88,13 +90,15 @@ def busy(domain: str, what: str) -> Exception:
     return CrawlRunning(domain, what, None)
 
 
-def _finish(target: DatabaseTarget, act: object, what: str, *, as_json: bool) -> None:
+def _finish(
+    runner: Runner[Application], act: Callable[[Application], Awaitable[Shop]], what: str, *, as_json: bool
+) -> None:
     """Print the shop; exit with 1 if the work failed."""
     from hashrange_systems.aura.cli.shop_output import print_shops, shop_json
     from hashrange_systems.aura.schema import Crawled, Scraped
     from hashrange_systems.shared.cli.output import print_json
 
-    shop: Shop = run_with_services(target, act)  # type: ignore[arg-type]
+    shop = runner.run(act)
     if as_json:
         print_json(shop_json(shop))
     else:
@@ -106,12 +110,11 @@ def _finish(target: DatabaseTarget, act: object, what: str, *, as_json: bool) ->
 
 
 def between(
+    runner: Runner[Application],
     first: Annotated[datetime, typer.Argument(help="The first day.", formats=["%Y-%m-%d"])],
     last: Annotated[datetime, typer.Argument(help="The last day.", formats=["%Y-%m-%d"])],
     country: Country = None,
     what: Annotated[Literal["crawled", "scraped"], typer.Option("--what", help="Which end.")] = "crawled",
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List the shops whose crawl or scrape ended within a range of days."""
@@ -121,7 +124,7 @@ def between(
     start = first.replace(tzinfo=UTC)
     end = last.replace(hour=23, minute=59, second=59, tzinfo=UTC)
 
-    async def find(services: Services) -> list[tuple[str, str, datetime]]:
+    async def find(services: Application) -> list[tuple[str, str, datetime]]:
         registry = services.registry
         found: list[tuple[str, str, datetime]] = []
         for each in (country.upper(),) if country else await registry.countries():
@@ -135,7 +138,7 @@ def between(
                 ]
         return found
 
-    rows = run_with_services(DatabaseTarget(data, database), find)
+    rows = runner.run(find)
     if as_json:
         print_json([{"country": each, "domain": domain, "ended": ended.isoformat()} for each, domain, ended in rows])
         return
@@ -144,21 +147,20 @@ def between(
 
 
 def stuck(
+    runner: Runner[Application],
     release: Annotated[bool, typer.Option("--release", help="Release those whose lease has expired.")] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List crawls and scrapes that have been in progress for over two hours."""
     from hashrange_systems.aura.cli.shop_output import format_time
     from hashrange_systems.shared.cli.output import print_json, print_table
 
-    async def find(services: Services) -> tuple[list[StuckShop], list[str]]:
+    async def find(services: Application) -> tuple[list[StuckShop], list[str]]:
         found = [*await services.crawls.find_stuck(), *await services.scrapes.find_stuck()]
         released = [*await services.crawls.reap(), *await services.scrapes.reap()] if release else []
         return found, released
 
-    found, released = run_with_services(DatabaseTarget(data, database), find)
+    found, released = runner.run(find)
     if as_json:
         rows = [
             {"domain": each.shop.domain, "what": each.what, "owner": each.owner, "abandoned": each.abandoned}
@@ -177,12 +179,7 @@ def stuck(
         typer.echo(f"released  {domain}")
 
 
-def worker(data: Data = None, database: Target = None, log_level: LogLevel = "info") -> None:
-    """Crawl and scrape what is due."""
-    run_worker(DatabaseTarget(data, database), log_level, _work)
-
-
-async def _work(target: DatabaseTarget) -> None:
-    async with open_application(target) as application:
-        at_once = application.worker.settings.at_once
-        await work_until_stopped(application.worker.work(), f"working, {at_once} shops at a time")
+def describe_worker(application: Application) -> str:
+    """Return what a worker does."""
+    workers = application.runtime.settings.workers
+    return f"working, {workers} shops at a time" if workers else "AURA_WORKERS is 0: no shop is crawled or scraped here"

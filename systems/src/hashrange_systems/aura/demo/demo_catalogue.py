@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hashrange_systems.aura.demo.demo_shop import DemoShop
 
+DEMO_EMAIL = "demo@example.com"  # the member that visitors of the demo are signed in as
+FREE_SHOP = "silber-lang.test"  # which the demo data do not have
 STRICT = "User-agent: *\nDisallow: /*-3$\nDisallow: /*?\nDisallow: /intern\nAllow: /intern/katalog\nCrawl-delay: 1\n"
 
 SHOPS: tuple[DemoShop, ...] = (

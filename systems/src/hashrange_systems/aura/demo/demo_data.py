@@ -13,19 +13,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hashrange import Clock, Item, Missing, Taken, Write
-from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN, REGISTERED
+from hashrange_systems.aura.application import Application
+from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN, DEMO_EMAIL, REGISTERED
 from hashrange_systems.aura.demo.demo_server import DemoServer
 from hashrange_systems.aura.demo.demo_shop import DemoShop, make_product
 from hashrange_systems.aura.model.domain import find_core_name
 from hashrange_systems.aura.model.page_url import canonicalise
 from hashrange_systems.aura.schema import Price, Shop
-from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.work_schema import Channel, DemoProgress, Member, MemberEmail, SavedSearch, Watch
 from hashrange_systems.shared.channels.channel_type import ParsedTarget
 from hashrange_systems.shared.epoch import to_ms, to_second
 
 MEMBER = "demo"
-EMAIL = "demo@example.com"
 WITH_HISTORY = ("antik-mueller.test", "kontor-alster.test", "old-curiosity.test", "zuercher-antik.test")
 DAYS_AGO = (42, 33, 25, 18, 11, 6, 3)
 WATCHED = (("antik-mueller.test", 0), ("antik-mueller.test", 3), ("old-curiosity.test", 6))
@@ -35,7 +34,7 @@ WATCHED = (("antik-mueller.test", 0), ("antik-mueller.test", 3), ("old-curiosity
 class Demo:
     """The demo data of a database; its shops are those of the demo."""
 
-    services: Services
+    services: Application
     demo_server: DemoServer
 
     @property
@@ -68,13 +67,13 @@ class Demo:
     async def _add_member(self, at: datetime) -> None:
         work = self.services.work
         items: list[Item] = [
-            Member(member_id=MEMBER, email=EMAIL, created_at=at, operator=True),
-            MemberEmail(address=EMAIL, member_id=MEMBER),
+            Member(member_id=MEMBER, email=DEMO_EMAIL, created_at=at, operator=True),
+            MemberEmail(address=DEMO_EMAIL, member_id=MEMBER),
             Channel(
                 member_id=MEMBER,
                 channel_id="demo-mail",
                 channel_type="EMAIL",
-                target=ParsedTarget.public(EMAIL).shown,
+                target=ParsedTarget.public(DEMO_EMAIL).shown,
                 created_at=at,
                 confirmed_at=at,
             ),

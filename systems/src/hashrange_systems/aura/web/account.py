@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hashrange_systems.aura.application import Application
 from hashrange_systems.aura.service.members import name_key
-from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
@@ -16,7 +16,7 @@ from hashrange_systems.shared.web.session import Session
 class MemberAccounts:
     """Members as the accounts of the pages."""
 
-    services: Services
+    services: Application
 
     async def find_signed_in(self, session: Session) -> Member | None:
         """Return the member of a session, while its key is valid and it has not been ended."""

@@ -12,7 +12,7 @@ from hashrange_systems.aura.service.changes import AnyChange
 from hashrange_systems.aura.web.board_page import read_time
 from hashrange_systems.aura.web.change_feed import open_feed, sign_feed, write_changes_csv, write_json, write_rss
 from hashrange_systems.aura.web.dependencies import AuraPages, Deps, SignedIn
-from hashrange_systems.shared.errors import ResourceMissing, SignInRequired
+from hashrange_systems.shared.errors import ResourceMissing
 
 ON_A_PAGE = 60
 IN_A_FEED = 500
@@ -37,7 +37,7 @@ async def show_changes(
         more=changes[-1].at.isoformat() if len(changes) >= ON_A_PAGE else "",
         country=code or "",
         countries=countries,
-        token=sign_feed(services.sessions.signer, visitor.user.member_id, services.clock.millis()),
+        token=sign_feed(services.runtime.signer, visitor.user.member_id, services.clock.millis()),
     )
 
 
@@ -50,6 +50,8 @@ def read_before(text: str) -> datetime | None:
 async def read_changes_json(request: Request, deps: Deps, token: str = "", country: str = "") -> Response:
     """Return the newest changes as JSON."""
     changes = await read_feed(request, deps, token, country)
+    if changes is None:
+        return refuse_feed()
     return JSONResponse({"items": [write_json(change) for change in changes]})
 
 
@@ -57,6 +59,8 @@ async def read_changes_json(request: Request, deps: Deps, token: str = "", count
 async def read_changes_rss(request: Request, deps: Deps, token: str = "", country: str = "") -> Response:
     """Return the newest changes as RSS."""
     changes = await read_feed(request, deps, token, country)
+    if changes is None:
+        return refuse_feed()
     return Response(write_rss(changes, deps.base_url), media_type="application/rss+xml; charset=utf-8")
 
 
@@ -64,18 +68,25 @@ async def read_changes_rss(request: Request, deps: Deps, token: str = "", countr
 async def read_changes_csv(request: Request, deps: Deps, token: str = "", country: str = "") -> Response:
     """Return the newest changes as CSV."""
     changes = await read_feed(request, deps, token, country)
+    if changes is None:
+        return refuse_feed()
     headers = {"Content-Disposition": 'attachment; filename="changes.csv"'}
     return Response(write_changes_csv(changes), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-async def read_feed(request: Request, deps: AuraPages, token: str, country: str) -> list[AnyChange]:
-    """Return the newest changes for the holder of a token, or for a signed-in visitor."""
+async def read_feed(request: Request, deps: AuraPages, token: str, country: str) -> list[AnyChange] | None:
+    """Return the newest changes for the holder of a token, or for a signed-in visitor; None for others."""
     services = deps.services
     if token:
-        member_id = open_feed(services.sessions.signer, token, services.clock.millis())
+        member_id = open_feed(services.runtime.signer, token, services.clock.millis())
         if member_id is None:
             raise ResourceMissing("feed")
         await services.members.find(member_id)
     elif await deps.authenticator.find_visitor(request) is None:
-        raise SignInRequired
+        return None
     return await services.changes.latest(IN_A_FEED, country=country[:2].upper() or None)
+
+
+def refuse_feed() -> Response:
+    """Return what answers a program, to which the sign-in page is of no use."""
+    return JSONResponse({"error": "Use the link of the page, which has a token."}, 401)

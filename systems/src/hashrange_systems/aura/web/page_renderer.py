@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hashrange_systems.aura.application import Application
 from hashrange_systems.aura.model.domain import is_host
 from hashrange_systems.aura.model.price_format import format_amount, format_price
 from hashrange_systems.aura.service.damaged_shops import NO_HOST
-from hashrange_systems.aura.services import Services
 from hashrange_systems.aura.web import page_view as view
 from hashrange_systems.aura.work_schema import Member
+from hashrange_systems.shared.web.session import SessionCookies
 from hashrange_systems.shared.web.session_authenticator import SignedInVisitor
 from hashrange_systems.shared.web.session_renderer import SessionRenderer
 
@@ -38,8 +39,9 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
 class PageRenderer(SessionRenderer[Member]):
     """Renders pages."""
 
-    def __init__(self, services: Services, base_url: str) -> None:
-        super().__init__(__package__, STATIC, services.sessions, services.clock, base_url, FLASH_MESSAGES)
+    def __init__(self, services: Application, sessions: SessionCookies) -> None:
+        base_url = services.runtime.base_url
+        super().__init__(__package__, STATIC, sessions, services.clock, base_url, FLASH_MESSAGES)
         self.environment.globals |= {"demo_shop": services.demo_shop, "view": view}
         self.environment.globals |= {"is_host": is_host, "NO_HOST": NO_HOST}
         self.environment.globals |= {"format_price": format_price, "format_amount": format_amount}

@@ -13,12 +13,13 @@ from hashrange_systems.aura.schema import Shop
 from hashrange_systems.aura.service.members import require_operator
 from hashrange_systems.aura.service.preview import Explanation
 from hashrange_systems.aura.service.registry import read_overrides
-from hashrange_systems.aura.web.dependencies import AuraPages, Deps, Posted, SignedIn, read_submitted_form
+from hashrange_systems.aura.web.dependencies import AuraPages, Deps, Posted, SignedIn
 from hashrange_systems.aura.web.page_renderer import Visitor
 from hashrange_systems.aura.web.page_view import link_shop
 from hashrange_systems.aura.work_schema import Member, ShopOptions
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
 from hashrange_systems.shared.web.form import Field, group_field_errors, keep_form_values, write_value
+from hashrange_systems.shared.web.pages import read_submitted_form
 from hashrange_systems.shared.web.session_authenticator import SubmittedForm
 from hashrange_systems.shared.web.templating import redirect_to
 
@@ -124,7 +125,7 @@ async def crawl_now(request: Request, deps: Deps, sent: Posted, domain: str) -> 
     """Crawl and scrape a shop now."""
     shop = await deps.services.registry.find(domain)
     try:
-        await deps.run_now.start(shop)
+        await deps.services.run_now.start(shop)
     except ApplicationError as error:
         return await render_shop(request, deps, sent.visitor, shop, error=error)
     return redirect_to(request, link_shop(shop.domain), "queued")
