@@ -68,7 +68,7 @@ def test_tests_in_the_readme_pass(pytester):
     texts = [text for text in find_blocks(README.read_text("utf-8"), "python") if "def test_" in text]
     assert texts
     for text in texts:
-        pytester.makepyfile("import hashrange\n" + text)
+        pytester.makepyfile(text)
         outcome = pytester.runpytest_subprocess("-q", *ALONE)
         outcome.assert_outcomes(passed=text.count("def test_"))
 

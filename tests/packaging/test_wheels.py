@@ -1,13 +1,15 @@
 """The built wheels, each extra in an environment that has nothing else: what works, and what is said to be missing."""
 
 import re
+import shlex
 import subprocess
 import tarfile
 
 import pytest
 
 import hashrange
-from tests.conftest import find_free_port, stop, wait_until_healthy
+from tests.conftest import ROOT, find_free_port, stop, wait_until_healthy
+from tests.e2e.pages import find_blocks
 from tests.packaging.environment import Environment, build
 
 STORE_AND_READ = """
@@ -94,6 +96,17 @@ def test_the_fixtures_need_only_pytest(install):
     environment = install("hashrange", "pytest")
     (environment.folder / "test_something.py").write_text(TESTED, "utf-8")
     assert "1 passed" in environment.run("python", "-m", "pytest", "-q", str(environment.folder / "test_something.py"))
+
+
+@pytest.mark.parametrize("heading", ["Declare a design", "Use the database alone", "Test"])
+def test_an_example_of_the_readme_runs_with_what_its_section_says_to_install(install, heading):
+    section = (ROOT / "README.md").read_text("utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    [command] = re.findall(r"`(pip install hashrange|pip install '.*?)`", section)
+    environment = install(*shlex.split(command)[2:])
+    [example] = find_blocks(section, "python")
+    (environment.folder / "test_example.py").write_text(example, "utf-8")
+    options = ["-m", "pytest", "-q"] if "def test_" in example else ["-W", "error"]
+    environment.run("python", *options, str(environment.folder / "test_example.py"))
 
 
 @pytest.mark.parametrize(("extra", "program"), FEATURES.items(), ids=list(FEATURES))
