@@ -1,10 +1,12 @@
 """Silence is not green: no worker, late workers, overdue checks, checks without a schedule, and checks that hang."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from hashrange_systems.checks import worker as worker_module
+from hashrange_systems.checks import worker_limit
 from hashrange_systems.checks.schema import Active, Checks, Failed, Scheduled
 from hashrange_systems.checks.web.check_view import StateLabel, describe_state
 from hashrange_systems.checks.web.status_page import summarise_states
@@ -152,7 +154,7 @@ KNOWN_AS_SLOW = {"last_result": {"status": "DOWN", "cause": "TIMEOUT"}}
 @pytest.mark.parametrize(("hanging", "before"), [(10, KNOWN_AS_SLOW), (6, {})], ids=["the last time too", "first time"])
 def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock, owner, hanging, before, monkeypatch):
     """Some of the checks hang without an end; the others, of the same user or another, are all run meanwhile."""
-    monkeypatch.setattr(worker_module, "SLOW_MS", 50)
+    monkeypatch.setattr(worker_limit, "SLOW_AFTER", replace(worker_limit.SLOW_AFTER, count=50))
     sign_up(db)
     sign_up(db, "u2")
     db.batch([make_check(f"hang{n}", userid=owner, url="https://hang.example", **before) for n in range(hanging)]).run()
@@ -180,7 +182,7 @@ def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock, owner,
 @pytest.mark.parametrize("before", [KNOWN_AS_SLOW, {}], ids=["the last time too", "first time"])
 def test_checks_of_others_that_hang_at_a_host_delay_no_check_of_it(db, clock, before, monkeypatch):
     """A user with many checks that hang at a host, on any port, does not keep others from watching it."""
-    monkeypatch.setattr(worker_module, "SLOW_MS", 50)
+    monkeypatch.setattr(worker_limit, "SLOW_AFTER", replace(worker_limit.SLOW_AFTER, count=50))
     for user in ("u1", "u2", "u3"):
         sign_up(db, user)
     mean = {"u2": 20} if not before else {"u2": 20, "u3": 20}

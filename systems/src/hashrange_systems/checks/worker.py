@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from hashrange import Clock, Conflict, HashrangeError
+from hashrange_systems.checks import worker_limit as limit
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import read_outcome
 from hashrange_systems.checks.model.schedule import SHARDS, is_too_far_ahead, next_due_time
@@ -24,7 +25,6 @@ from hashrange_systems.checks.registry import CHECK_TYPES
 from hashrange_systems.checks.schema import Check, Checks, Due, Scheduled
 from hashrange_systems.checks.service.adoption import adopt_checks
 from hashrange_systems.checks.service.history import History
-from hashrange_systems.checks.service.host_concurrency import AT_A_HOST, AT_A_HOST_OF_A_USER
 from hashrange_systems.checks.service.probe_request import find_host
 from hashrange_systems.checks.service.run_recorder import Claim
 from hashrange_systems.checks.service.runs import Runs
@@ -38,14 +38,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SHARD_BATCH_SIZE = 200
-SLOW_MS = 2_000  # a check whose last run took longer is slow
-WAIT_S = 15.0  # for a permit; far below the lease
-POSTPONED_MS = 2_000
-SLOW_POSTPONED_MS = 15_000
 FAILURES_SHOWN_MS = 600_000
-SLOW_AT_A_HOST = 12
-FIRST_AT_A_HOST_OF_A_USER = 6  # runs of checks that have no result yet
-SLOW_OR_FIRST_AT_A_HOST = 14  # the others are for checks that have answered quickly
 PAGE_SIZE = 100  # read at a time by `maintain`
 ADOPTED_EACH_TIME = 10_000  # checks up to which `adopt` reads all of them each time
 
@@ -73,27 +66,27 @@ class WorkerSettings:
     @property
     def of_a_user(self) -> int:
         """How many permits a user can have: never all."""
-        return max(1, self.at_once * 3 // 4)
+        return limit.OF_A_USER.take(self.at_once)
 
     @property
     def slow(self) -> int:
         """How many permits checks can have that were slow the last time."""
-        return max(1, self.at_once * 3 // 4)
+        return limit.SLOW.take(self.at_once)
 
     @property
     def slow_of_a_user(self) -> int:
         """How many of a user's permits such checks can have: never all."""
-        return max(1, self.of_a_user * 3 // 4)
+        return limit.SLOW_OF_A_USER.take(self.of_a_user)
 
     @property
     def long_runs(self) -> int:
         """How many runs can go on without a permit; each has a connection."""
-        return 2 * self.at_once
+        return limit.LONG_RUNS.take(self.at_once)
 
     @property
     def long_runs_of_a_user(self) -> int:
         """How many runs of a user can go on without a permit: never all."""
-        return max(1, self.long_runs // 2)
+        return limit.LONG_RUNS_OF_A_USER.take(self.long_runs)
 
 
 class Worker:
@@ -112,8 +105,13 @@ class Worker:
         self._runs, self._history, self._outbox = runs, history, outbox
         self._db, self._clock = db, clock
         at_once = self.settings.at_once
-        self._permits = FairSemaphore(at_once, self.settings.of_a_user, waiting=4 * at_once, waiting_per_tenant=at_once)
-        self._started = asyncio.Semaphore(5 * at_once + self.settings.long_runs)  # of runs with or without a permit
+        self._permits = FairSemaphore(
+            at_once,
+            self.settings.of_a_user,
+            waiting=limit.WAITING.take(at_once),
+            waiting_per_tenant=limit.WAITING_OF_A_USER.take(at_once),
+        )
+        self._started = asyncio.Semaphore(limit.STARTED.take(at_once) + self.settings.long_runs)
         self._long_runs: Counter[str] = Counter()  # by user
         self._running: dict[asyncio.Task[None], Claim | None] = {}
         self._slow_waiting = 0
@@ -196,39 +194,41 @@ class Worker:
         """Run a claimed check when it has a permit; put it off if there is none for a while."""
         slow = is_slow(claim.check)
         if slow and self._slow_waiting >= self.settings.slow:
-            await self._runs.postpone(claim, SLOW_POSTPONED_MS)
+            await self._runs.postpone(claim, limit.SLOW_POSTPONED.count)
             return
         limits = self._list_limits(claim.check, slow=slow)
         waiting = int(slow)
         self._slow_waiting += waiting
         try:
-            async with self._permits.enter(claim.check.userid, *limits, timeout_s=WAIT_S) as permit:
+            async with self._permits.enter(claim.check.userid, *limits, timeout_s=limit.PERMIT_WAIT.count) as permit:
                 self._slow_waiting -= waiting
                 waiting = 0
                 await self._hold(permit, self._runs.perform(claim))
         except SemaphoreFull:
-            await self._runs.postpone(claim, SLOW_POSTPONED_MS if slow else POSTPONED_MS)
+            await self._runs.postpone(claim, (limit.SLOW_POSTPONED if slow else limit.POSTPONED).count)
         finally:
             self._slow_waiting -= waiting
 
     def _list_limits(self, check: Check, *, slow: bool) -> list[PermitLimit]:
         """Return the limits of a run: those of its host, so that no user and no slow checks take it from others."""
         host, userid = find_host(check.url), check.userid
-        limits = [PermitLimit(("host of a user", host, userid), AT_A_HOST_OF_A_USER)]
+        limits = [PermitLimit(("host of a user", host, userid), limit.AT_A_HOST_OF_A_USER.count)]
         is_first = not check.last_result
         if slow or is_first:
-            limits.append(PermitLimit(("slow or first at a host", host), SLOW_OR_FIRST_AT_A_HOST))
+            limits.append(PermitLimit(("slow or first at a host", host), limit.SLOW_OR_FIRST_AT_A_HOST.count))
         if is_first:  # it may hang: those of one user leave some to the first runs of others
-            limits.append(PermitLimit(("first of a user at a host", host, userid), FIRST_AT_A_HOST_OF_A_USER))
+            limits.append(
+                PermitLimit(("first of a user at a host", host, userid), limit.FIRST_AT_A_HOST_OF_A_USER.count)
+            )
         if slow:
-            limits.append(PermitLimit(("slow at a host", host), SLOW_AT_A_HOST))
+            limits.append(PermitLimit(("slow at a host", host), limit.SLOW_AT_A_HOST.count))
             limits.append(PermitLimit(("slow of a user", userid), self.settings.slow_of_a_user))
             limits.append(PermitLimit("slow", self.settings.slow))
-        return [*limits, PermitLimit(("host", host), AT_A_HOST)]
+        return [*limits, PermitLimit(("host", host), limit.AT_A_HOST.count)]
 
     async def _hold(self, permit: PermitRequest, run: Awaitable[object]) -> None:
         """Await a run; while it takes long, others have its permit."""
-        timer = asyncio.get_running_loop().call_later(SLOW_MS / 1000, self._return_early, permit)
+        timer = asyncio.get_running_loop().call_later(limit.SLOW_AFTER.count / 1000, self._return_early, permit)
         try:
             await run
         finally:
@@ -311,7 +311,7 @@ class Worker:
 def is_slow(check: Check) -> bool:
     """Return whether the last run of a check took long, so that the next one probably does."""
     last = read_outcome(check.last_result or {})
-    return last.cause is Cause.TIMEOUT or (last.response_time or 0) >= SLOW_MS
+    return last.cause is Cause.TIMEOUT or (last.response_time or 0) >= limit.SLOW_AFTER.count
 
 
 def shuffle(things: Iterable[T]) -> list[T]:

@@ -9,10 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from hashrange_systems.checks.worker_limit import AT_A_HOST, AT_A_HOST_OF_A_USER, HOST_WAIT
 from hashrange_systems.shared.work.fair_semaphore import FairSemaphore, SemaphoreFull
-
-AT_A_HOST = 16
-AT_A_HOST_OF_A_USER = 12
 
 
 class HostBusy(Exception):
@@ -23,9 +21,9 @@ class HostBusy(Exception):
 class HostLimiter:
     """Allows `at_once` requests to each host, and `of_a_user` of them to a user; others wait up to a timeout."""
 
-    at_once: int = AT_A_HOST
-    of_a_user: int = AT_A_HOST_OF_A_USER
-    timeout_s: float = 10.0
+    at_once: int = AT_A_HOST.count
+    of_a_user: int = AT_A_HOST_OF_A_USER.count
+    timeout_s: float = HOST_WAIT.count
     hosts: dict[str, FairSemaphore] = field(default_factory=dict)  # with requests that use or wait for them
 
     @asynccontextmanager
