@@ -8,9 +8,11 @@ import hashrange
 from hashrange import Conflict, Ensure, Get, HashrangeError, Item, Key, LocalKeys, Patterns, Table, Update
 from hashrange_systems.shared.accounts.account_services import make_account_services
 from hashrange_systems.shared.accounts.schema import Accounts, accounts
+from hashrange_systems.shared.channels.channels import ChannelOptions
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.channels.outbox import Outbox
 from hashrange_systems.shared.channels.sender import Notification
+from hashrange_systems.shared.signed_token import TokenSigner
 
 people = Table("people", "pk")
 KEYS = LocalKeys.generate()
@@ -70,7 +72,13 @@ class SampleSystem:
         self.accounts = PeopleAccounts.open(carrier, clock=clock, keys=KEYS, secret=SECRET, hooks=hooks)
         self.owners = PeopleOwners(self.db)
         self.services = make_account_services(
-            self.accounts, self.owners, clock, "sample", base_url="https://sample.example", demo=demo, **more
+            self.accounts,
+            self.owners,
+            clock,
+            TokenSigner(SECRET, "sample"),
+            base_url="https://sample.example",
+            demo=demo,
+            channels=ChannelOptions(**more),
         )
         self.keys, self.factors, self.credentials = self.services.keys, self.services.factors, self.services.credentials
         self.sign_in, self.logins = self.services.sign_in, self.services.logins

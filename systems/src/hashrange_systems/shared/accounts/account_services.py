@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hashrange import Clock
 from hashrange_systems.shared.accounts.api_keys import ApiKeys
 from hashrange_systems.shared.accounts.credentials import CredentialChanges
+from hashrange_systems.shared.accounts.lockout import Lockout
 from hashrange_systems.shared.accounts.logins import Logins
 from hashrange_systems.shared.accounts.owners import Owners
 from hashrange_systems.shared.accounts.schema import Accounts
 from hashrange_systems.shared.accounts.second_factor import AccountFactors
 from hashrange_systems.shared.accounts.sign_in import SignIn
-from hashrange_systems.shared.channels.channel_type import ANY_TARGET, TargetRules
-from hashrange_systems.shared.channels.channels import Channels
+from hashrange_systems.shared.channels.channels import USUAL_OPTIONS, ChannelOptions, Channels
 from hashrange_systems.shared.channels.messages import Messages
 from hashrange_systems.shared.signed_token import TokenSigner
 
@@ -40,41 +39,39 @@ class AccountServices(Generic[User]):
 
 
 def make_account_services(
-    accounts: Accounts,
+    db: Accounts,
     owners: Owners[User],
     clock: Clock,
-    application: str,
+    signer: TokenSigner,
     *,
     base_url: str = "",
-    rules: TargetRules = ANY_TARGET,
-    trusted: Collection[str] = (),
     demo: bool = False,
+    channels: ChannelOptions = USUAL_OPTIONS,
 ) -> AccountServices[User]:
-    """Return the services; `application` is part of what is signed, and `trusted` names types of channels."""
-    signer = TokenSigner(accounts.session.secret, application)
-    keys = ApiKeys(accounts, owners, clock)
-    factors = AccountFactors(accounts, owners, clock)
-    credentials = CredentialChanges(accounts, owners, clock)
-    messages = Messages(accounts, clock)
+    """Return the services of a system, whose pages are at `base_url`; in the demo, sessions may begin without a key."""
+    keys = ApiKeys(db, owners, clock)
+    factors = AccountFactors(db, owners, clock)
+    lockout = Lockout(db, clock)
+    credentials = CredentialChanges(db, owners, lockout, clock)
+    messages = Messages(db, clock)
     return AccountServices(
-        db=accounts,
+        db=db,
         owners=owners,
         clock=clock,
         signer=signer,
         keys=keys,
         factors=factors,
         credentials=credentials,
-        logins=Logins(accounts, clock),
-        sign_in=SignIn(accounts, owners, keys, factors, credentials, clock, signer, demo=demo),
+        logins=Logins(db, clock),
+        sign_in=SignIn(db, owners, keys, factors, credentials, lockout, clock, signer, demo=demo),
         messages=messages,
         channels=Channels(
-            accounts=accounts,
+            accounts=db,
             owners=owners,
             messages=messages,
             clock=clock,
             signer=signer,
             base_url=base_url,
-            rules=rules,
-            trusted=trusted,
+            options=channels,
         ),
     )

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange import Clock, Conflict, Write
+from hashrange_systems.shared.accounts.lockout import Lockout
 from hashrange_systems.shared.accounts.owners import Owners, commit_for
 from hashrange_systems.shared.accounts.password import hash_password, needs_rehash, validate_password, verify_password
-from hashrange_systems.shared.accounts.schema import Accounts, Credentials, ListedAccount
+from hashrange_systems.shared.accounts.schema import Accounts, AccountState, Credentials, ListedAccount
+from hashrange_systems.shared.accounts.server_session import hash_text
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import SignInRefused
 
@@ -20,11 +22,16 @@ class CredentialChanges:
 
     accounts: Accounts
     owners: Owners[object]
+    lockout: Lockout
     clock: Clock
 
     async def find(self, owner: str) -> Credentials | None:
         """Return the credentials of an account; None if it has neither a password nor a role, and nothing was ended."""
         return await self.accounts.credentials(owner).consistent()
+
+    async def find_state(self, owner: str) -> AccountState | None:
+        """Return what the sessions of an account depend on; None as `find` does."""
+        return await self.accounts.account_state(owner).consistent()
 
     async def list_accounts(self) -> Sequence[ListedAccount]:
         """Return all accounts with their roles, oldest first: for operators."""
@@ -44,11 +51,16 @@ class CredentialChanges:
         await self._commit(owner, self.write_password(owner, await self.hash_new(password)))
 
     async def change_password(self, owner: str, current: str, password: str) -> None:
-        """Change a password for who knows the current one; raise SignInRefused. The caller limits the attempts."""
+        """Change a password for who knows the current one, or set the first one; raise SignInRefused."""
+        stored = await self.hash_new(password)
         found = await self.find(owner)
-        if not await verify_password(found.password_hash if found else None, current):
-            raise SignInRefused
-        await self.set_password(owner, password)
+        if found is not None and found.password_hash is not None:
+            digest = hash_text(f"current password of {owner}")
+            await self.lockout.count(digest)
+            if not await verify_password(found.password_hash, current):
+                raise SignInRefused(await self.lockout.find_wait_s(digest))
+            await self.lockout.forget(digest)
+        await self._commit(owner, self.write_password(owner, stored))
 
     async def change_role(self, owner: str, role: str | None) -> None:
         """Give an account a role, and end its sessions."""

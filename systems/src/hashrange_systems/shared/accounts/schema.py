@@ -75,6 +75,14 @@ class Credentials(Item, table=accounts, pk="OWNER#{owner}", sk="CREDENTIALS", ac
     role: str | None = None  # a word of the system, such as moderator
     generation: int = 0
 
+class AccountState(View[Credentials]):
+    """What a session depends on, without the password."""
+
+    owner: Key[Owner]
+    created_at: IsoMillis
+    role: str | None = None
+    generation: int = 0
+
 class ListedAccount(View[Credentials]):
     owner: Key[Owner]
     created_at: IsoMillis
@@ -241,6 +249,7 @@ class Accounts(Patterns, Protocol):
     def confirm_login(self, name: str, owner: Eq[str], expires_at: None = ...) -> Update[Login]: ...
     def release_login(self, name: str, owner: Eq[str]) -> Delete[Login]: ...
     def credentials(self, owner: str) -> Get[Credentials]: ...
+    def account_state(self, owner: str) -> Get[AccountState]: ...
     def accounts(self) -> Query[ListedAccount]: ...
     def set_password(
         self, owner: str, created_at: Once[datetime], generation: Add[int], password_hash: str

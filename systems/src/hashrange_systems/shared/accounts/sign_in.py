@@ -13,17 +13,16 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Generic, TypeVar
 
 from hashrange import Clock, Conflict, NotFound
 from hashrange_systems.shared.accounts.api_keys import ApiKeys
 from hashrange_systems.shared.accounts.credentials import CredentialChanges
-from hashrange_systems.shared.accounts.lockout import find_wait_s
+from hashrange_systems.shared.accounts.lockout import Lockout
 from hashrange_systems.shared.accounts.owner_name import fold_login, is_login
 from hashrange_systems.shared.accounts.owners import Owners
-from hashrange_systems.shared.accounts.password import MAX_LOCK_MS, find_lock_ms, verify_password
-from hashrange_systems.shared.accounts.schema import Accounts, Credentials, Role, SignInAttempts, StoredSession
+from hashrange_systems.shared.accounts.password import verify_password
+from hashrange_systems.shared.accounts.schema import Accounts, AccountState, Credentials, Role, StoredSession
 from hashrange_systems.shared.accounts.second_factor import AccountFactors
 from hashrange_systems.shared.accounts.server_session import (
     find_expiry,
@@ -35,13 +34,12 @@ from hashrange_systems.shared.accounts.server_session import (
 from hashrange_systems.shared.epoch import from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import AccountSuspended, ApiKeyInvalid, SignInRefused, TokenInvalid
 from hashrange_systems.shared.signed_token import TokenSigner
-from hashrange_systems.shared.work.retry import retry_on_conflict
 
 User = TypeVar("User")
+State = Credentials | AccountState
 
 CODE_PURPOSE = "second factor"
 CODE_MS = 5 * 60_000  # between the first factor and the code
-FORGOTTEN_AFTER = timedelta(days=1)  # wrong passwords, after the last one
 CLOCKS_DIFFER_MS = 10 * 60_000  # of processes, at most
 DEMO_KEY = "demo"  # instead of the id of a key: no key has so short an id
 
@@ -85,6 +83,7 @@ class SignIn(Generic[User]):
     keys: ApiKeys[User]
     factors: AccountFactors
     credentials: CredentialChanges
+    lockout: Lockout
     clock: Clock
     signer: TokenSigner
     demo: bool = False
@@ -95,7 +94,7 @@ class SignIn(Generic[User]):
         key = (await self.keys.authenticate(text)).key
         if key.scope != "write":
             raise ApiKeyInvalid
-        return await self._admit(key.owner, await self.credentials.find(key.owner), key.key_id)
+        return await self._admit(key.owner, await self.credentials.find_state(key.owner), key.key_id)
 
     async def with_password(self, name: str, password: str) -> Admitted | CodeNeeded:
         """Sign in with an address or a name; raise SignInRefused, or AccountSuspended after the right password."""
@@ -105,40 +104,16 @@ class SignIn(Generic[User]):
         login = await self.accounts.login(folded).consistent()
         found = await self.credentials.find(login.owner if login else folded)
         known = found if login and possible else None
-        await retry_on_conflict(lambda: self._count_attempt(digest), "sign-in")
+        await self.lockout.count(digest)
         if not await verify_password(known.password_hash if known else None, password) or known is None:
-            raise SignInRefused(await self._find_wait_s(digest))
-        await self.accounts.forget_attempts(digest)
+            raise SignInRefused(await self.lockout.find_wait_s(digest))
+        await self.lockout.forget(digest)
         if await self.owners.find_active(known.owner) is None:
             raise AccountSuspended
         await self.credentials.rehash(known, password)
         return await self._admit(known.owner, known, None)
 
-    async def _count_attempt(self, digest: str) -> None:
-        """Count an attempt before the password is looked at; raise SignInRefused while the name is locked."""
-        now = self.clock.millis()
-        found = await self.accounts.attempts(digest).consistent()
-        if wait_s := find_wait_s(found.locked_until if found else None, now, MAX_LOCK_MS):
-            raise SignInRefused(wait_s)
-        failures = (found.failures if found else 0) + 1
-        lock_ms = find_lock_ms(failures)
-        locked_until = from_ms(now + lock_ms) if lock_ms else None
-        expires_at = to_second(now) + FORGOTTEN_AFTER
-        if found is None:
-            attempts = SignInAttempts(
-                digest=digest, failures=failures, locked_until=locked_until, expires_at=expires_at
-            )
-            await self.accounts.create(attempts)
-        else:
-            await self.accounts.count_attempt(
-                digest, failures=failures, seen=found.failures, locked_until=locked_until, expires_at=expires_at
-            )
-
-    async def _find_wait_s(self, digest: str) -> int:
-        found = await self.accounts.attempts(digest).consistent()
-        return find_wait_s(found.locked_until if found else None, self.clock.millis(), MAX_LOCK_MS)
-
-    async def _admit(self, owner: str, credentials: Credentials | None, key_id: str | None) -> Admitted | CodeNeeded:
+    async def _admit(self, owner: str, credentials: State | None, key_id: str | None) -> Admitted | CodeNeeded:
         if not await self.factors.is_required(owner):
             return Admitted(await self._start(owner, credentials, key_id))
         words = [owner, key_id or "", *name_generation(credentials)]
@@ -148,7 +123,7 @@ class SignIn(Generic[User]):
     async def with_code(self, token: str, code: str) -> Admitted:
         """Sign in with a code of the second factor; raise TokenInvalid, CodeInvalid or TooManyRequests."""
         owner, key_id, *generation = self.signer.open(CODE_PURPOSE, token, self.clock.millis())
-        credentials = await self.credentials.find(owner)
+        credentials = await self.credentials.find_state(owner)
         if name_generation(credentials) != generation or not await self._is_valid_key(owner, key_id or None):
             raise TokenInvalid("Something changed meanwhile: sign in again.")
         await self.factors.verify(owner, code)
@@ -159,13 +134,13 @@ class SignIn(Generic[User]):
         """Return the cookie of a new session of somebody who was authenticated otherwise; raise AccountSuspended."""
         if await self.owners.find_active(owner) is None:
             raise AccountSuspended
-        return await self._start(owner, await self.credentials.find(owner), key_id)
+        return await self._start(owner, await self.credentials.find_state(owner), key_id)
 
     async def start_demo(self, owner: str) -> str:
         """Return the cookie of a session of the demo's user."""
         return await self.start(owner, DEMO_KEY)
 
-    async def _start(self, owner: str, credentials: Credentials | None, key_id: str | None) -> str:
+    async def _start(self, owner: str, credentials: State | None, key_id: str | None) -> str:
         secret, now = make_session_secret(), self.clock.millis()
         session = StoredSession(
             digest=secret.digest,
@@ -188,7 +163,7 @@ class SignIn(Generic[User]):
         member, space = session.owner, session.space or session.owner
         user, credentials, valid, role = await asyncio.gather(
             self.owners.find_active(space),
-            self.credentials.find(member),
+            self.credentials.find_state(member),
             self._is_valid_key(member, session.key_id),
             self._find_role(space, member),
         )
@@ -230,12 +205,12 @@ class SignIn(Generic[User]):
         await self.accounts.end_sessions(owner, created_at=from_ms(self.clock.millis()), generation=1)
 
 
-def name_generation(credentials: Credentials | None) -> list[str]:
+def name_generation(credentials: State | None) -> list[str]:
     """Return what a token holds of the credentials, so that it ends with them."""
     return [str(credentials.generation), credentials.created_at.isoformat()] if credentials else ["0", ""]
 
 
-def belongs_to(session: StoredSession, credentials: Credentials | None) -> bool:
+def belongs_to(session: StoredSession, credentials: State | None) -> bool:
     """Return whether a session is of the credentials as they are now, and not of a password before or an account."""
     now = (credentials.generation, credentials.created_at) if credentials else (0, None)
     return (session.generation, session.since) == now

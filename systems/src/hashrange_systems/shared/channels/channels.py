@@ -7,7 +7,7 @@ sent, and not stored: who can read the messages of an owner cannot confirm a cha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -31,12 +31,27 @@ MAX_CHANNELS = 20  # the messages of one cause to all channels are in one transa
 ASKED_EVERY_MS = 10 * 60_000
 TOKEN_LASTS_MS = 3 * DAY_MS
 CONFIRM = "confirm channel"  # the topic of the message, and the purpose of the token
+OnConfirmed = Callable[[Channel], Awaitable[None]]
 REMOVED = "This link is for an address that has been removed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelOptions:
+    """What a system says about its channels; `on_confirmed` is called again for a link that is opened again."""
+
+    rules: TargetRules = ANY_TARGET
+    types: ChannelTypes = field(default_factory=find_channel_types)
+    trusted: Collection[str] = ()  # types whose channels are confirmed at once
+    most: int = MAX_CHANNELS
+    on_confirmed: OnConfirmed | None = None
+
+
+USUAL_OPTIONS = ChannelOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """The channels of all owners; what is added of a trusted type is confirmed at once."""
+    """The channels of all owners."""
 
     accounts: Accounts
     owners: Owners[object]
@@ -44,21 +59,23 @@ class Channels:
     clock: Clock
     signer: TokenSigner
     base_url: str
-    rules: TargetRules = ANY_TARGET
-    types: ChannelTypes = field(default_factory=find_channel_types)
-    trusted: Collection[str] = ()
-    most: int = MAX_CHANNELS
+    options: ChannelOptions = USUAL_OPTIONS
     make_id: MakeId = make_id
+
+    @property
+    def types(self) -> ChannelTypes:
+        """The types of channels that there are."""
+        return self.options.types
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────────────────
     async def add(
         self, owner: str, channel_type: str, target: str, subscription: str | None = None, secret: str | None = None
     ) -> Channel:
         """Add a channel, and send the link to confirm it; a given secret signs what is sent to a webhook."""
-        parsed = await parse_target(self.types, channel_type, target, replace(self.rules, secret=secret))
+        parsed = await parse_target(self.types, channel_type, target, replace(self.options.rules, secret=secret))
         channel = self.prepare(owner, channel_type, parsed, subscription)
-        if len(await self.accounts.usable_channels(owner).consistent()) >= self.most:
-            raise LimitReached(f"There may be {self.most} channels: remove one first.")
+        if len(await self.accounts.usable_channels(owner).consistent()) >= self.options.most:
+            raise LimitReached(f"There may be {self.options.most} channels: remove one first.")
         await self._spend(channel)
         await commit_for(self.accounts, self.owners, owner, self.write(channel))
         return channel
@@ -66,7 +83,7 @@ class Channels:
     def prepare(self, owner: str, channel_type: str, parsed: ParsedTarget, subscription: str | None = None) -> Channel:
         """Return a channel, not yet written; only what its type has parsed can be one."""
         now = self.clock.millis()
-        confirmed = channel_type in self.trusted or not self.types[channel_type].needs_confirmation
+        confirmed = channel_type in self.options.trusted or not self.types[channel_type].needs_confirmation
         return Channel(
             owner=owner,
             channel_id=self.make_id(),
@@ -81,7 +98,7 @@ class Channels:
 
     def prepare_address(self, owner: str, address: str) -> Channel:
         """Return an e-mail channel, not yet written; raise InvalidInput."""
-        return self.prepare(owner, EMAIL.name, EMAIL.parse(address, self.rules))
+        return self.prepare(owner, EMAIL.name, EMAIL.parse(address, self.options.rules))
 
     def write(self, channel: Channel) -> list[Write[Any]]:
         """Return the writes of a channel and of the link to confirm it, for the transaction of a system."""
@@ -147,12 +164,15 @@ class Channels:
         channel = await self.accounts.channel(owner, channel_id).consistent()
         if channel is None or self._name_address(channel) != address:
             raise TokenInvalid(REMOVED)
-        if channel.confirmed_at is not None:
-            return channel
-        try:
-            return await self.accounts.confirm_channel(owner, channel_id, confirmed_at=from_ms(self.clock.millis()))
-        except Conflict:
-            raise TokenInvalid(REMOVED) from None
+        if channel.confirmed_at is None:
+            now = from_ms(self.clock.millis())
+            try:
+                channel = await self.accounts.confirm_channel(owner, channel_id, confirmed_at=now)
+            except Conflict:
+                raise TokenInvalid(REMOVED) from None
+        if self.options.on_confirmed is not None:
+            await self.options.on_confirmed(channel)
+        return channel
 
     def make_link(self, channel: Channel) -> str:
         """Return the address of the page that confirms a channel, with a new token."""

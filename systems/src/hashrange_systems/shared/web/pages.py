@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from hashrange_systems.shared.application.application_type import SystemApplication
 from hashrange_systems.shared.web.error_pages import ErrorPages
 from hashrange_systems.shared.web.request_guard import MAX_BYTES, RequestGuard
-from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator, SignedInVisitor, SubmittedForm
+from hashrange_systems.shared.web.session_authenticator import SignedInVisitor, SubmittedForm
 from hashrange_systems.shared.web.templating import make_static_files
 
 
@@ -61,11 +60,23 @@ def get_dependencies(request: Request) -> Any:
 
 
 # ── signed-in visitors ───────────────────────────────────────────────────────────────────────────────────────────────
+class VisitorFinder(Protocol):
+    """What finds the visitor of a page, such as an `AccountAuthenticator`."""
+
+    async def require_visitor(self, request: Request) -> SignedInVisitor[Any]:
+        """Return the signed-in visitor; raise SignInRequired."""
+        ...
+
+    async def read_form(self, request: Request, max_files: int = 0) -> SubmittedForm[Any]:
+        """Return the posted form of a visitor; raise FormRejected if it is from elsewhere."""
+        ...
+
+
 class HasAuthenticator(Protocol):
     """The dependencies of pages with sign-in."""
 
     @property
-    def authenticator(self) -> SessionAuthenticator[Any]:
+    def authenticator(self) -> VisitorFinder:
         """What finds the visitor of a page."""
         ...
 
@@ -87,10 +98,19 @@ SignedIn = Annotated[SignedInVisitor[User], Depends(require_visitor)]
 Posted = Annotated[SubmittedForm[User], Depends(read_submitted_form)]
 
 
+class HasRouter(Protocol):
+    """A module with the routes of some pages."""
+
+    @property
+    def router(self) -> APIRouter:
+        """The routes."""
+        ...
+
+
 # ── the application ──────────────────────────────────────────────────────────────────────────────────────────────────
 def make_pages(
     deps: PageDependencies[Any, Any],
-    modules: Iterable[ModuleType],
+    modules: Iterable[HasRouter],
     api: FastAPI,
     *,
     static: Path,

@@ -35,3 +35,11 @@ def is_loopback(host: str | None) -> bool:
         return ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def is_local_request(request: Request, base_url: str) -> bool:
+    """Return whether a request comes from this machine, by its own host name (against DNS rebinding)."""
+    if request.client is None:
+        return False
+    asked, ours = find_host(f"//{request.headers.get('host', '')}"), find_host(base_url)
+    return is_loopback(request.client.host) and (is_loopback(asked) or asked == ours)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from dataclasses import dataclass
+from typing import Literal
 
 from starlette.responses import Response
 
@@ -44,11 +45,13 @@ class SessionCookies:
 
     signer: TokenSigner
     lifetime_ms: int = LIFETIME_MS
+    name: str = ""  # of the cookie, if it is not that of the application
+    same_site: Literal["lax", "strict"] = "lax"
 
     @property
     def cookie(self) -> str:
         """The name of the cookie."""
-        return name_cookie(self.signer.application)
+        return self.name or name_cookie(self.signer.application)
 
     def start(self, userid: str, key_id: str, now: int) -> Session:
         """Return a new session."""
@@ -75,7 +78,7 @@ class SessionCookies:
             path=path or "/",
             secure=secure,
             httponly=True,
-            samesite="lax",
+            samesite=self.same_site,
         )
 
     def make_form_token(self, session: Session) -> str:

@@ -11,9 +11,10 @@ from typing import Generic, Protocol, TypeVar
 from starlette.requests import Request
 
 from hashrange import Clock
+from hashrange_systems.shared.accounts.schema import Role
 from hashrange_systems.shared.errors import FormRejected, SignInRequired
 from hashrange_systems.shared.web.posted_form import PostedForm, read_posted_form
-from hashrange_systems.shared.web.same_origin import find_host, is_loopback
+from hashrange_systems.shared.web.same_origin import is_local_request
 from hashrange_systems.shared.web.session import DEMO_KEY, Session, SessionCookies
 
 User = TypeVar("User")
@@ -47,6 +48,9 @@ class SignedInVisitor(Generic[User]):
     user: User
     session: Session
     fresh: bool = False
+    owner: str = ""  # of what they see and change
+    member: str = ""  # who signed in: the owner, or somebody of the team
+    role: Role = "owner"  # of the member, with what belongs to the owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +112,7 @@ class SessionAuthenticator(Generic[User]):
 
     def is_local(self, request: Request) -> bool:
         """Return whether a request comes from this machine, by its own host name (against DNS rebinding)."""
-        if request.client is None:
-            return False
-        asked, ours = find_host(f"//{request.headers.get('host', '')}"), find_host(self.base_url)
-        return is_loopback(request.client.host) and (is_loopback(asked) or asked == ours)
+        return is_local_request(request, self.base_url)
 
     async def read_form(self, request: Request, max_files: int = 0) -> SubmittedForm[User]:
         """Return the posted form; raise FormRejected unless it comes from a page of the visitor's session."""

@@ -18,6 +18,14 @@ from hashrange_systems.shared.web.templating import find_mount_path, hash_static
 
 User = TypeVar("User")
 
+ACCOUNT_MESSAGES = {  # shown after a redirect, as those of the system
+    "channel-added": "The channel is added.",
+    "channel-removed": "The channel is removed.",
+    "asked": "A message with a link to confirm is on its way.",
+    "revoked": "The key is revoked and no longer accepted.",
+    "two-factor-off": "Two-factor sign-in is off.",
+}
+
 
 class SessionRenderer(Generic[User]):
     """Renders the templates of a package; `flash_messages` are shown after a redirect, by the name in the URL."""
@@ -31,7 +39,8 @@ class SessionRenderer(Generic[User]):
         base_url: str,
         flash_messages: Mapping[str, str],
     ) -> None:
-        self._sessions, self._clock, self._flash_messages = sessions, clock, flash_messages
+        self._sessions, self._clock = sessions, clock
+        self._flash_messages = ACCOUNT_MESSAGES | dict(flash_messages)
         self.secure = base_url.startswith("https://")
         self.environment = make_environment(package)
         self.environment.globals |= {
