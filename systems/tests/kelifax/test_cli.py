@@ -99,18 +99,22 @@ def test_forms_and_items_are_imported_each_on_its_own(terminal, tmp_path):
     approved = {"resourceStatus": "approved", "approvedAt": "2025-10-26T10:00:00Z", "publicFeed": "approved"}
     rows = [
         make_form("Pixel Kit"),
-        EXAMPLE | approved,
+        EXAMPLE | approved | {"pricing": ["free"]},
         EXAMPLE,
         {"resourceSlug": "URL#x"},
         make_form(category="cooking"),
         {"resourceSlug": "list", "tags": ["a"]},
         7,
+        EXAMPLE | {"resourceSlug": "no-list", "pricing": "free"},
+        EXAMPLE | {"resourceSlug": "no-words", "pricing": [7]},
+        EXAMPLE | {"resourceSlug": "none", "resourceUrl": "https://none.example", "pricing": []},
     ]
     file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
     report = json.loads(terminal.run("import", str(file), "--json", code=1).stdout)
-    assert (report["submitted"], report["stored"]) == (["pixel-kit"], ["amazing-dev-tool"])
-    assert set(report["refused"]) == {"3", "4", "5", "6", "7"}
-    assert terminal.read("search", "automation")[0]["resourceSlug"] == "amazing-dev-tool"
+    assert (report["submitted"], report["stored"]) == (["pixel-kit"], ["amazing-dev-tool", "none"])
+    assert set(report["refused"]) == {"3", "4", "5", "6", "7", "8", "9"}
+    (found,) = terminal.read("search", "automation")
+    assert (found["resourceSlug"], found["pricing"]) == ("amazing-dev-tool", ["free"])
 
 
 def test_accounts_are_added_listed_changed_and_removed(terminal):

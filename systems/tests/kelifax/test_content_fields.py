@@ -1,23 +1,28 @@
-"""A field of a resource is named in several places: this says which of them lacks a new one."""
+"""The list of a resource's fields is complete, and everything that names them besides agrees with it."""
 
 import asyncio
-from dataclasses import fields, replace
-from pathlib import Path
-from typing import get_args
+from dataclasses import replace
+from typing import get_type_hints
 
-from hashrange_systems.kelifax.model.content_diff import LABELS
-from hashrange_systems.kelifax.model.draft import CATEGORIES, CONTENT_NAMES, SECTIONS, Content, parse_content
-from hashrange_systems.kelifax.model.public_entry import PUBLIC_ATTRIBUTES
-from hashrange_systems.kelifax.schema import Category
-from hashrange_systems.kelifax.service.resource_content import read_content
-from hashrange_systems.kelifax.web.api.api_models import show_whole
-from hashrange_systems.kelifax.web.resource_page import read_fields
+import pytest
+
+from hashrange_systems.kelifax.model.content import (
+    CONTENT_FIELDS,
+    CONTENT_NAMES,
+    FILTER_FIELDS,
+    LISTED_FIELDS,
+    Content,
+    ContentField,
+    read_content,
+)
+from hashrange_systems.kelifax.model.damage import RULES
+from hashrange_systems.kelifax.model.draft import parse_content, parse_draft
+from hashrange_systems.kelifax.model.field_kind import choices
+from hashrange_systems.kelifax.schema import Kelifax, ListedContent, Listing, Resource, StoredContent
+from hashrange_systems.kelifax.web.api.api_models import EXAMPLE_FORM, FORM, ListedResourceModel, ResourceModel
 from hashrange_systems.kelifax.web.submission_form import CONTENT_STEPS
-from systems.tests.access_cost import read_rows
+from systems.tests.kelifax.entries import EXAMPLE
 from systems.tests.kelifax.services import ANN, make_form
-
-DOCS = Path(__file__).parents[3] / "docs" / "systems" / "kelifax.md"
-NAMES = set(CONTENT_NAMES)
 
 
 def make_whole_form():
@@ -26,23 +31,60 @@ def make_whole_form():
     return {"resource": form["resource"], "details": form["details"]}
 
 
-def test_every_list_of_fields_has_all_of_them():
-    assert SECTIONS["resource"] | SECTIONS["details"] == NAMES
-    assert set(CONTENT_NAMES.values()) == {field.name for field in fields(Content)}
-    assert {field.path.partition(".")[2] for step in CONTENT_STEPS for field in step.fields} == NAMES
-    assert set(LABELS) == NAMES
-    assert set(PUBLIC_ATTRIBUTES) >= NAMES
-    assert get_args(Category) == CATEGORIES
+def types_of(model):
+    return get_type_hints(model, include_extras=True)
 
 
-def test_the_page_explains_every_field():
-    explained = " ".join(row.partition("|")[2].partition("|")[0] for row in read_rows(DOCS, "Submit"))
-    assert [name for name in NAMES if f"`{name}`" not in explained] == []
+def test_what_is_declared_for_the_table_are_the_fields_with_the_types_of_their_kinds():
+    assert types_of(StoredContent) == {each.attribute: each.kind.stored for each in CONTENT_FIELDS}
+    assert types_of(ListedContent) == {each.attribute: each.kind.stored for each in LISTED_FIELDS}
+    assert issubclass(Resource, StoredContent)
+    assert issubclass(Listing, ListedContent)
+
+
+def test_what_the_original_system_does_not_have_is_not_stored_while_it_is_empty():
+    assert [each.name for each in CONTENT_FIELDS if each.name not in EXAMPLE and each.kind.stored != set[str]] == []
+
+
+@pytest.mark.parametrize("pattern", ["edit", "resubmit"])
+def test_the_patterns_that_write_content_take_every_field(pattern):
+    plan = Kelifax.plan(pattern)
+    assert {each.attribute for each in CONTENT_FIELDS} <= set(plan.parameters) - plan.required
+
+
+def test_every_filter_has_its_pattern():
+    wanted = {f"with_{each.attribute}" for each in FILTER_FIELDS}
+    assert wanted == {name for name in Kelifax.plans if name.startswith("with_")}
+
+
+def test_a_filter_of_a_field_that_lists_do_not_have_is_refused():
+    with pytest.raises(ValueError, match="Pricing: cards and filters need listed=True"):
+        ContentField(attribute="pricing", label="Pricing", kind=choices(("free",)), section="resource", filter=True)
+
+
+def test_every_field_has_a_place_in_a_form_and_in_the_api():
+    assert [field.path for step in CONTENT_STEPS for field in step.fields] == [each.path for each in CONTENT_FIELDS]
+    described = {name for section in ("resource", "details") for name in FORM["properties"][section]["properties"]}
+    assert described == set(CONTENT_NAMES) == set(RULES) & set(CONTENT_NAMES)
+    assert {field.alias for field in ResourceModel.model_fields.values()} >= set(CONTENT_NAMES)
+    listed = {each.name for each in LISTED_FIELDS}
+    assert {field.alias for field in ListedResourceModel.model_fields.values()} & set(CONTENT_NAMES) == listed
+
+
+def test_the_example_of_the_api_is_a_form_that_is_taken():
+    content = parse_draft(EXAMPLE_FORM).content
+    assert [each.name for each in CONTENT_FIELDS if not each.value_of(content)] == ["logoImage"]
 
 
 def test_the_form_of_these_tests_has_every_field():
     content = parse_content(make_whole_form())
-    assert [field.name for field in fields(Content) if not getattr(content, field.name)] == []
+    assert [each.name for each in CONTENT_FIELDS if not each.value_of(content)] == []
+
+
+def test_content_without_a_value_is_stored_and_read_back_without_one():
+    stored = {each.attribute: each.kind.dump(each.kind.empty) for each in CONTENT_FIELDS}
+    assert read_content(StoredContent(**stored)) == Content()
+    assert [each.name for each in CONTENT_FIELDS if each.kind.recover(None) != each.kind.empty] == []
 
 
 def test_a_resource_keeps_every_field_from_the_form_to_the_public(kelifax):
@@ -53,8 +95,8 @@ def test_a_resource_keeps_every_field_from_the_form_to_the_public(kelifax):
         stored = await kelifax.db.published(slug)
         shown = await kelifax.directory.find(slug)
         assert read_content(stored).to_fields() == wanted
-        assert read_fields(shown) == wanted
-        assert set(show_whole(shown).model_dump(by_alias=True)) >= NAMES
+        assert shown.to_fields() == wanted
+        assert set(ResourceModel(**shown.to_json()).model_dump(by_alias=True)) >= set(CONTENT_NAMES)
 
     asyncio.run(act())
 
@@ -69,7 +111,7 @@ def test_an_edit_changes_every_field_that_it_is_given(kelifax):
     )  # fmt: skip
     wanted = parse_content({"resource": other["resource"], "details": other["details"]}).to_fields()
     before = parse_content(make_whole_form()).to_fields()
-    assert [name for name in NAMES if wanted[name] == before[name]] == []
+    assert [name for name in CONTENT_NAMES if wanted[name] == before[name]] == []
 
     async def act():
         slug = await kelifax.list_resource(logoImage="logo.png")

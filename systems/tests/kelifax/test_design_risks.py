@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hashrange import Conflict, CursorInvalid, ServiceError, Taken, ValueInvalid, dump_item, load_item
-from hashrange_systems.kelifax.schema import PUBLIC, Decision, Kelifax, Lesson, Pending, Rejected, Resource, UrlClaim
+from hashrange_systems.kelifax.model.field_kind import Lesson
+from hashrange_systems.kelifax.schema import PUBLIC, Decision, Kelifax, Pending, Rejected, Resource, UrlClaim
 from systems.tests.kelifax.entries import (
     EXAMPLE,
     NOON,

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from hashrange import KEYS_ONLY, CursorInvalid
-from hashrange_systems.kelifax.model.draft import CATEGORIES, PRICING
+from hashrange_systems.kelifax.model.content import CATEGORIES, PRICING
 from hashrange_systems.kelifax.model.public_entry import PUBLIC_ATTRIBUTES, ListedResource, PublicResource
 from hashrange_systems.kelifax.record_item import records
 from hashrange_systems.kelifax.schema import PUBLIC
@@ -53,9 +53,9 @@ def test_filters_combine_and_pages_are_full_in_every_order(kelifax):
             Filters(category="design"),
             Filters(tags=("even",)),
             Filters(tags=("even", "third")),
-            Filters(tags=("Third",), category="development", pricing="free"),
-            Filters(pricing="paid"),
-            Filters(pricing="paid", sort="name"),
+            Filters(tags=("Third",), category="development", choices={"pricing": "free"}),
+            Filters(choices={"pricing": "paid"}),
+            Filters(choices={"pricing": "paid"}, sort="name"),
             Filters(tags=("fifth",), sort="popular"),
             Filters(category="other"),
         ):
@@ -64,7 +64,7 @@ def test_filters_combine_and_pages_are_full_in_every_order(kelifax):
                 for slug in newest
                 if filters.category in {None, made[slug][0]}
                 and {tag.lower() for tag in filters.tags} <= made[slug][1]
-                and filters.pricing in {None, made[slug][2]}
+                and filters.choices.get("pricing") in {None, made[slug][2]}
             ]
             found, sizes = await read_all(kelifax, filters, 4)
             assert found == (wanted if filters.sort == "newest" else sorted(wanted)), filters
@@ -83,7 +83,7 @@ def test_a_cursor_of_another_list_or_a_forged_one_is_refused(kelifax):
             (Filters(), newest[:-2]),
             (Filters(), by_name),
             (Filters(sort="popular"), by_name),
-            (Filters(sort="name", pricing="free"), by_name),
+            (Filters(sort="name", choices={"pricing": "free"}), by_name),
             (Filters(sort="name"), by_name[:-2] + "AA"),
             (Filters(sort="name"), newest),
             (Filters(tags=("even",)), newest),

@@ -1,6 +1,6 @@
 """What docs/systems/kelifax.md says about access patterns, what actions cost, and commands.
 
-When a plan changes, `python -m systems.tests.kelifax.test_documentation` prints the rows of the page anew.
+When a field, a cost or a plan changes, `python -m systems.tests.kelifax.test_documentation` prints the rows anew.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import typer.main
 import hashrange
 from hashrange import ManualClock
 from hashrange_systems.kelifax.cli import app
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS
 from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.service.directory import Filters
@@ -25,6 +26,41 @@ SCANS = {"search", "from_domain", "popular", "everything", "stored", "claims", "
 def list_rows():
     plans = [plan for plan in Kelifax.plans.values() if plan.verb != "Filter"]
     return [describe_plan(plan, plan.table.physical_name.removeprefix("kelifax-")) for plan in plans]
+
+
+def list_fields():
+    """The rows of the table of the fields of a resource."""
+    rules = [each.kind.limits + each.kind.more_rules for each in CONTENT_FIELDS]
+    return [
+        f"| `{each.name}` | {rule} | {describe_places(each)} | {describe_search(each)} |"
+        for each, rule in zip(CONTENT_FIELDS, rules, strict=True)
+    ]
+
+
+def describe_places(each):
+    """Where a field is shown besides forms, the API and the JSON export."""
+    places = {
+        "lists": each.listed,
+        "cards": each.card,
+        f"page ({each.page})": each.page,
+        "CSV": each.column,
+        "RSS": each.feed,
+        "JSON-LD": each.json_ld,
+    }
+    return ", ".join(place for place, is_there in places.items() if is_there)
+
+
+def describe_search(each):
+    """How a field is searched, with the scores of what is found in it, and what it narrows."""
+    searched = each.search
+    ways = {
+        "word": searched.word,
+        "beginning": searched.begins,
+        "similar word": searched.similar,
+        "whole": searched.whole,
+    }
+    found = [*(["text"] if searched.in_text else []), *(f"{way} {score:g}" for way, score in ways.items() if score)]
+    return ", ".join([*found, *(["filter"] if each.filter else []), *(["own lists"] if each.list_path else [])])
 
 
 class Meter(CapacityMeter):
@@ -78,6 +114,10 @@ def test_every_access_pattern_is_listed_with_what_it_costs():
     assert read_rows(DOCS, "All patterns") == list_rows()
 
 
+def test_every_field_of_a_resource_is_listed_with_what_is_true_of_it():
+    assert read_rows(DOCS, "Fields of a resource") == list_fields()
+
+
 def test_only_what_the_seed_scans_and_what_operators_ask_for_scans():
     assert {plan.name for plan in Kelifax.plans.values() if plan.verb == "Scan"} == SCANS
 
@@ -89,4 +129,4 @@ def test_every_command_is_on_the_page():
 
 
 if __name__ == "__main__":
-    print("\n".join([*measure(), "", *list_rows()]))  # noqa: T201 - what this is for
+    print("\n".join([*list_fields(), "", *measure(), "", *list_rows()]))  # noqa: T201 - what this is for

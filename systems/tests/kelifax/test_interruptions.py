@@ -113,7 +113,7 @@ def test_an_erasure_that_is_killed_anywhere_is_completed_by_the_next(killer, mak
 
     async def check(kelifax):
         assert not [text for text in read_texts(kelifax, *TABLES) if "zoe@techcorp.com" in text]
-        assert (await kelifax.directory.find("pixel-kit")).name == "Pixel Kit"
+        assert (await kelifax.directory.find("pixel-kit")).resource_name == "Pixel Kit"
 
     assert interrupt_everywhere(killer, make_services, fill, erase, check) >= 2
 

@@ -6,7 +6,8 @@ import json
 import pytest
 
 from hashrange import dump_item, load_item
-from hashrange_systems.kelifax.schema import Kelifax, Lesson, Pending, Resource, Submission
+from hashrange_systems.kelifax.model.field_kind import Lesson
+from hashrange_systems.kelifax.schema import Kelifax, Pending, Resource, Submission
 from systems.tests.kelifax.entries import (
     EXAMPLE,
     NOON,

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -93,11 +94,19 @@ def test_a_demo_that_was_interrupted_becomes_the_same(opened, clock):
     run(act())
 
 
+def name_of(resource):
+    return resource.fields["resourceName"]
+
+
+def host_of(resource):
+    return urlsplit(resource.fields["resourceUrl"]).hostname
+
+
 def test_the_resources_of_the_demo_differ_and_obey_the_rules():
     resources = load_resources()
-    assert len(resources) == len({each.name for each in resources}) == len({each.host for each in resources})
+    assert len(resources) == len({name_of(each) for each in resources}) == len({host_of(each) for each in resources})
     assert {each.state for each in resources} == {"pending", "approved", "rejected"}
-    assert all(each.host.endswith(".example.com") for each in resources)
+    assert all(host_of(each).endswith(".example.com") for each in resources)
 
 
 def test_the_worker_brings_an_approval_into_the_search_and_says_that_it_is_there(opened, clock):

@@ -223,7 +223,7 @@ def test_an_owner_confirms_is_granted_and_edits_until_the_right_is_taken_back(se
         await kelifax.ownerships.grant("pixel-kit", claim.claim_id, ANN)
         token = await kelifax.find_token("claim-granted")
         await kelifax.ownerships.edit(token, {"usagePurpose": "Draws icons, says its maker."})
-        assert (await kelifax.directory.find("pixel-kit")).purpose == "Draws icons, says its maker."
+        assert (await kelifax.directory.find("pixel-kit")).usage_purpose == "Draws icons, says its maker."
         for wrong in ({"featured": True}, {"resourceUrl": "https://elsewhere.example.com/"}, {"category": "x"}):
             with pytest.raises(InvalidInput):
                 await kelifax.ownerships.edit(token, wrong)

@@ -5,10 +5,9 @@ has every decision. What else is stored is in `record_item` and `visitor_item`; 
 """
 
 from datetime import date, datetime
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import Field
-from typing_extensions import TypedDict
+from pydantic import BaseModel, Field
 
 from hashrange import (
     Add,
@@ -40,6 +39,8 @@ from hashrange import (
     via,
     where,
 )
+from hashrange_systems.kelifax.model.content import KINDS, LISTED_FIELDS, Category
+from hashrange_systems.kelifax.model.field_kind import Lesson
 from hashrange_systems.kelifax.record_item import (
     Admin,
     AdminSession,
@@ -101,8 +102,8 @@ from hashrange_systems.kelifax.visitor_item import (
 )
 
 PUBLIC = [
-    "resourceStatus", "resourceName", "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "searchText",
-    "featured", "publishedAt", "pricing", "viewCount", "damage",
+    "resourceStatus", *(each.name for each in LISTED_FIELDS), "searchText", "featured", "publishedAt", "viewCount",
+    "damage",
 ]
 
 table = Table("${KELIFAX_TABLE:-kelifax-resources}", "resourceSlug", naming=camel, unset="",
@@ -115,18 +116,31 @@ table = Table("${KELIFAX_TABLE:-kelifax-resources}", "resourceSlug", naming=came
 audit = Table("${KELIFAX_AUDIT_TABLE:-kelifax-audit}", "resourceSlug", "decidedAt", naming=camel)  # added
 checkpoints = Table("${KELIFAX_CHECKPOINTS_TABLE:-kelifax-checkpoints}", "consumer", "shard")  # of the search index
 
-Category = Literal["development", "design", "productivity", "learning", "ai", "analytics", "other"]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 
 
-class Lesson(TypedDict):
-    title: str
-    url: str
-    type: str  # documentation, tutorial, video, course
-
-
 # ── the resources, as the original system stores them ────────────────────────────────────────────────────────────────
-class Resource(Item, table=table):
+class ListedContent(BaseModel, frozen=True):
+    """The fields of `model.content` that lists have."""
+
+    resource_name: str
+    resource_url: str
+    usage_purpose: str
+    category: str
+    tags: Commas[str] = []
+    pricing: set[str] = set()  # added; not stored while it is empty
+    logo_image: str | None = None
+
+
+class StoredContent(ListedContent, frozen=True):
+    """All fields of `model.content`."""
+
+    key_features: Pipes[str] = []
+    use_cases: Pipes[str] = []
+    learning_resources: JsonPipes[Lesson] = []
+
+
+class Resource(StoredContent, Item, table=table):
     resource_slug: Annotated[str, Field(pattern=r"^[^#]+$")]  # never the key of a claim or an alias
     submission_id: str
     created_at: datetime  # of the first submission, never changed
@@ -137,20 +151,10 @@ class Resource(Item, table=table):
     submitter_company: str | None = None
     submitter_phone: str | None = None
     submitter_domain: str | None = None
-    resource_name: str
-    resource_url: str
-    usage_purpose: str
-    category: str
-    logo_image: str | None = None
-    tags: Commas[str] = []
-    key_features: Pipes[str] = []
-    use_cases: Pipes[str] = []
-    learning_resources: JsonPipes[Lesson] = []
     search_text: str | None = None
     featured: bool = False
     view_count: int = 0
     last_viewed: datetime | None = None
-    pricing: set[str] = set()  # added; not stored while it is empty
     damage: set[str] = set()  # added: attributes that cannot be read, as other programs stored them
 
 
@@ -158,20 +162,36 @@ class Pending(Resource):
     resource_status: Literal["pending"] = "pending"
 
 
+def length_of(attribute: str, pattern: str | None = None) -> Any:
+    """Return the bounds of a text, as the form has them."""
+    length = KINDS[attribute].length
+    return Field(min_length=length[0], max_length=length[-1], pattern=pattern)
+
+
+def longest_of(attribute: str) -> Any:
+    """Return the bound of each text of a list; the form may ask for longer ones."""
+    return Field(max_length=KINDS[attribute].length[-1])
+
+
+def amount_of(attribute: str, fewest: int = 0) -> Any:
+    """Return the bounds of a list; the form may ask for more entries."""
+    return Field(min_length=fewest, max_length=KINDS[attribute].amount[-1])
+
+
 class Submission(Pending):
     """A pending resource that the form allows; those of the original system are only Pending."""
 
     resource_slug: Slug
-    resource_name: Annotated[str, Field(min_length=3, max_length=100)]
-    resource_url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
-    usage_purpose: Annotated[str, Field(min_length=20, max_length=500)]
+    resource_name: Annotated[str, length_of("resource_name")]
+    resource_url: Annotated[str, length_of("resource_url", r"^https?://")]
+    usage_purpose: Annotated[str, length_of("usage_purpose")]
     category: Category
-    logo_image: Annotated[str, Field(pattern=r"^\w[\w.-]*$", max_length=100)] | None = None  # a name, never a path
-    tags: Annotated[Commas[Annotated[str, Field(max_length=30)]], Field(max_length=10)] = []
+    logo_image: Annotated[str, length_of("logo_image", r"^\w[\w.-]*$")] | None = None  # a name, never a path
+    tags: Annotated[Commas[Annotated[str, longest_of("tags")]], amount_of("tags")] = []
     # required here but not in Resource, which pyright reports as a wrong order of parameters
-    key_features: Annotated[Pipes[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=10)]  # pyright: ignore[reportGeneralTypeIssues]
-    use_cases: Annotated[Pipes[Annotated[str, Field(max_length=300)]], Field(min_length=1, max_length=8)]  # pyright: ignore[reportGeneralTypeIssues]
-    learning_resources: Annotated[JsonPipes[Lesson], Field(max_length=5)] = []
+    key_features: Annotated[Pipes[Annotated[str, longest_of("key_features")]], amount_of("key_features", 1)]  # pyright: ignore[reportGeneralTypeIssues]
+    use_cases: Annotated[Pipes[Annotated[str, longest_of("use_cases")]], amount_of("use_cases", 1)]  # pyright: ignore[reportGeneralTypeIssues]
+    learning_resources: Annotated[JsonPipes[Lesson], amount_of("learning_resources")] = []
 
 
 class Approved(Resource):
@@ -194,21 +214,14 @@ class Rejected(Resource):
 AnyResource = Pending | Approved | Rejected
 
 
-class Listing(View[Published]):
+class Listing(ListedContent, View[Published]):
     """A resource in public lists."""
 
     resource_slug: str
     resource_status: str = "approved"  # other programs may reject it without knowing these lists
-    resource_name: str
-    resource_url: str
-    usage_purpose: str
-    category: str
-    logo_image: str | None = None
-    tags: Commas[str] = []
     search_text: str | None = None
     featured: bool = False
     published_at: datetime
-    pricing: set[str] = set()
     view_count: int = 0
     damage: set[str] = set()
 
@@ -276,7 +289,7 @@ class Kelifax(Patterns, Protocol):
     def published_since(self, published_at: Gt[datetime]) -> Latest[Listing]: ...
     def find(self, search_text: Contains[str]) -> Latest[Listing]: ...
     def highlighted(self, featured: bool) -> Filter[Listing]: ...
-    def priced(self, pricing: Contains[str]) -> Filter[Listing]: ...
+    def with_pricing(self, pricing: Contains[str]) -> Filter[Listing]: ...  # one for each `filter` of a choice
 
     # for operators
     def everything(self) -> Scan[AnyResource]: ...

@@ -28,13 +28,13 @@ class TagEntry(Item, table=records, pk="TAG#{tag}", sk="{published_at}#{slug:fit
 
 
 class Facets(Item, table=records, pk="FACETS", sk="FACETS"):
-    """How many published resources each category, tag and pricing has, counted by the worker."""
+    """How many published resources each category, tag and word of a filter has, counted by the worker."""
 
     counted_at: datetime
     total: int
     categories: dict[str, int]
     tags: dict[str, int]
-    pricing: dict[str, int]
+    choices: dict[str, dict[str, int]] = {}  # by filter
 
 
 class Views(Item, table=records, pk="VIEWS#{slug:shard4}", sk="{slug:fit}"):

@@ -24,7 +24,10 @@ def find_errors(form):
 def test_a_valid_form_is_returned_as_it_was():
     draft = parse_draft(make_form())
     assert parse_draft(draft.to_form()) == draft
-    assert (draft.submitter.domain, draft.content.lessons[0]["url"]) == ("techcorp.com", "https://docs.example.com/a|b")
+    assert (draft.submitter.domain, draft.content.learning_resources[0]["url"]) == (
+        "techcorp.com",
+        "https://docs.example.com/a|b",
+    )
 
 
 def test_the_seeds_own_example_form_is_answered_with_all_errors_at_once():
@@ -146,14 +149,15 @@ def test_a_company_has_at_most_a_hundred_characters_and_a_logo_may_be_null():
     form["submitter"]["company"] = "x" * 101
     assert list(find_errors(form)) == ["submitter.company"]
     form["submitter"]["company"] = None
-    assert parse_draft(form).content.logo is None
+    assert parse_draft(form).content.logo_image is None
 
 
 def test_what_moderators_are_warned_of_can_be_found_in_a_stored_resource_too():
     form = make_form(resourceUrl="https://\u0430pple.com/")
     form["submitter"]["phoneNumber"] = "+1234567890"
-    assert find_warnings("https://\u0430pple.com/", "+1234567890") == parse_draft(form).warnings
-    assert find_warnings("https://apple.com/", "+49 30 901820") == find_warnings("https://apple.com/", None) == ()
+    draft, plain = parse_draft(form), parse_draft(make_form()).content
+    assert find_warnings(draft.content, "+1234567890") == draft.warnings
+    assert find_warnings(plain, "+49 30 901820") == find_warnings(plain, None) == ()
 
 
 def test_a_look_alike_host_is_a_warning_for_moderators():
@@ -165,7 +169,7 @@ def test_text_is_stored_as_it_is_and_not_as_html():
     content = parse_content(
         {name: make_form(name="<script>alert(1)</script>")[name] for name in ("resource", "details")}
     )
-    assert content.name == "<script>alert(1)</script>"
+    assert content.resource_name == "<script>alert(1)</script>"
 
 
 @given(

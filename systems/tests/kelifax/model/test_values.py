@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hashrange_systems.kelifax.model.content import Content
 from hashrange_systems.kelifax.model.content_diff import diff_fields, diff_text
 from hashrange_systems.kelifax.model.field_rule import is_throw_away
 from hashrange_systems.kelifax.model.link_health import GRACE_MS, MIN_FAILURES, evaluate_link, is_alive
@@ -168,10 +169,12 @@ def test_damaged_lessons_are_explained(stored):
 
 
 def test_the_search_text_is_the_seeds():
-    from hashrange_systems.kelifax.model.search_text import contains_all, make_search_text, split_words
+    from hashrange_systems.kelifax.model.search_text import contains_all, split_words
 
-    given_values = ("Amazing Dev Tool", ["Productivity", "ai"], "Development", ["Automated Code"])
-    assert make_search_text(*given_values) == create_search_text(*given_values)
+    name, tags, category, features = "Amazing Dev Tool", ("Productivity", "ai"), "Development", ("Automated Code",)
+    content = Content(resource_name=name, tags=tags, category=category, key_features=features, use_cases=("not this",))
+    assert content.make_search_text() == create_search_text(name, tags, category, features)
+    assert Content(resource_name=name).make_search_text() == create_search_text(name, [], "", [])
     assert contains_all(EXAMPLE["searchText"], split_words("Automation TOOL"))
     assert not contains_all(EXAMPLE["searchText"], split_words("automation hammer"))
 

@@ -26,7 +26,7 @@ ENTRIES = [
 def make_document(slug, name, category, tags, purpose, minute=0, **more):
     text = " ".join([name, category, *tags]).lower()
     return SearchDocument(
-        slug=slug, name=name, category=category, tags=tags, purpose=purpose, search_text=text,
+        slug=slug, resource_name=name, category=category, tags=tags, usage_purpose=purpose, search_text=text,
         published_at=NOON + timedelta(minutes=minute), **more,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_filters_combine_with_words_and_with_each_other(index):
     assert find(index, category="development").total == 3
     assert find(index, "automation", category="development").slugs == ("toolbox",)
     assert find(index, tags=("automation", "TOOL")).slugs == ("automate",)
-    assert find(index, category="development", pricing="free").slugs == ("toolbox", "vs-code")
+    assert find(index, category="development", choices={"pricing": "free"}).slugs == ("toolbox", "vs-code")
 
 
 def test_hits_are_sorted_as_asked(index):
@@ -135,7 +135,9 @@ TEXTS = st.lists(st.text(ALPHABET, max_size=25), min_size=1, max_size=12)
 @given(texts=TEXTS, query=st.text(ALPHABET, max_size=12), part=st.data())
 def test_the_index_finds_everything_that_the_scan_finds_and_typos_come_after_it(texts, query, part):
     """For any texts and words: the seed's hits are a subset, and nothing that is only similar ranks above one."""
-    documents = [SearchDocument(slug=f"s{at}", name="x", search_text=text.lower()) for at, text in enumerate(texts)]
+    documents = [
+        SearchDocument(slug=f"s{at}", resource_name="x", search_text=text.lower()) for at, text in enumerate(texts)
+    ]
     index = TextIndex()
     for document in documents:
         index.put(document)

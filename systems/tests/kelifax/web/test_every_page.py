@@ -129,6 +129,7 @@ def test_no_page_with_something_on_it_has_a_barrier_and_nothing_covers_anything(
                 assert remove["y"] + remove["height"] <= below["y"], "the form does not cover the button"
 
 
+@pytest.mark.usefixtures("linked")  # which has the damaged resource
 def test_forms_with_errors_and_the_open_box_of_a_reason_have_no_barrier(chromium, running, site):
     running.submit("Waiting Hall")
     with open_tab(chromium, site) as tab:

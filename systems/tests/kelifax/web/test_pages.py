@@ -182,7 +182,7 @@ def test_an_owner_cannot_name_a_logo_that_was_never_uploaded(client):
     fields = flatten(make_form("Pixel Kit", usagePurpose="A purpose that its owner wrote today."))
     answer = visitor.post(client.find_link("/owner/"), data=fields | {"resource.logoImage": "never_uploaded.png"})
     assert answer.status_code == 422
-    assert client.do(client.services.directory.find(slug)).logo is None
+    assert client.do(client.services.directory.find(slug)).logo_image is None
     answer = send(visitor, f"/r/{slug}/suggest", **fields | {"resource.logoImage": "never_uploaded.png"})
     assert answer.status_code == 422
 

@@ -147,9 +147,9 @@ def search(
 
     query = SearchQuery(text=" ".join(words), category=category, limit=limit)
     hits = runner.run(lambda services: services.search.find(query)).hits
-    rows = [(hit.document.slug, hit.document.name, hit.document.category, hit.document.url) for hit in hits]
+    found = [hit.document.to_json() for hit in hits]
     if as_json:
-        names = ("resourceSlug", "resourceName", "category", "resourceUrl")
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        print_json(found)
     else:
+        rows = [[row[name] for name in ("resourceSlug", "resourceName", "category", "resourceUrl")] for row in found]
         print_table("Found", ("slug", "name", "category", "url"), rows, empty="Nothing has all these words.")

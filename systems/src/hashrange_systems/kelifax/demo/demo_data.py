@@ -116,7 +116,7 @@ class DemoEntry:
     @property
     def slug(self) -> str:
         """Its slug."""
-        return make_slug(self.resource.name, "demo")
+        return make_slug(self.resource.fields["resourceName"], "demo")
 
     @property
     def submitted_at(self) -> datetime:
@@ -231,7 +231,7 @@ class DemoEntry:
     def _list_suggestions(self) -> list[Item]:
         if self.number not in {4, 11}:
             return []
-        old = self.resource.purpose
+        old = self.resource.fields["usagePurpose"]
         return [
             OpenSuggestion(
                 slug=self.slug,

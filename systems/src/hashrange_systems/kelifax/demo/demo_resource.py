@@ -1,52 +1,30 @@
-"""The resources of the demo, read from `resources.toml`."""
+"""The resources of the demo, read from `resources.toml`: fields of the form, and what became of each resource."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
+from hashrange_systems.kelifax.model.draft import split_fields
+
 State = Literal["pending", "approved", "rejected"]
+TITLES = {"documentation": "Getting started", "video": "A tour in ten minutes"}  # of lessons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResource:
     """A resource as it is submitted, and what became of it."""
 
-    name: str
-    host: str
-    category: str
-    pricing: tuple[str, ...]
-    tags: tuple[str, ...]
-    purpose: str
-    features: tuple[str, ...]
-    use_cases: tuple[str, ...]
-    lessons: tuple[tuple[str, str], ...] = ()  # path and type
-    state: State = "approved"
-    featured: bool = False
+    fields: Mapping[str, Any]  # by the names of the form
+    state: State
+    featured: bool
 
     def to_form(self) -> dict[str, Any]:
         """Return the form without its submitter."""
-        titles = {"documentation": "Getting started", "video": "A tour in ten minutes"}
-        lessons = [
-            {"title": titles[kind], "url": f"https://{self.host}{path}", "type": kind} for path, kind in self.lessons
-        ]
-        return {
-            "resource": {
-                "resourceName": self.name,
-                "resourceUrl": f"https://{self.host}/",
-                "usagePurpose": self.purpose,
-                "category": self.category,
-                "tags": list(self.tags),
-                "pricing": list(self.pricing),
-            },
-            "details": {
-                "keyFeatures": list(self.features),
-                "useCases": list(self.use_cases),
-                "learningResources": lessons,
-            },
-        }
+        return dict(split_fields(self.fields))
 
 
 def load_resources() -> list[DemoResource]:
@@ -56,16 +34,10 @@ def load_resources() -> list[DemoResource]:
 
 
 def _read(row: dict[str, Any]) -> DemoResource:
-    return DemoResource(
-        name=row["name"],
-        host=row["host"],
-        category=row["category"],
-        pricing=tuple(row["pricing"]),
-        tags=tuple(row["tags"]),
-        purpose=row["purpose"],
-        features=tuple(row["features"]),
-        use_cases=tuple(row["useCases"]),
-        lessons=tuple((path, kind) for path, kind in row.get("lessons", ())),
-        state=row.get("state", "approved"),
-        featured=row.get("featured", False),
-    )
+    """Return the resource of a row; its URL and those of its lessons have the same host."""
+    state, featured = row.pop("state", "approved"), row.pop("featured", False)
+    address = f"https://{row.pop('host')}"
+    lessons = row.pop("lessons", ())
+    learning = [{"title": TITLES[kind], "url": f"{address}{path}", "type": kind} for path, kind in lessons]
+    fields = {**row, "resourceUrl": f"{address}/", "learningResources": learning}
+    return DemoResource(fields=fields, state=state, featured=featured)

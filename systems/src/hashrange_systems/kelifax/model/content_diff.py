@@ -8,21 +8,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS
+
 WORDS = re.compile(r"\s+|[^\s]+")
 MAX_WORDS = 2000
 
-LABELS = {
-    "resourceName": "Name",
-    "resourceUrl": "URL",
-    "usagePurpose": "Purpose",
-    "category": "Category",
-    "logoImage": "Logo",
-    "tags": "Tags",
-    "pricing": "Pricing",
-    "keyFeatures": "Key features",
-    "useCases": "Use cases",
-    "learningResources": "Learning resources",
-}
+LABELS = {each.name: each.label for each in CONTENT_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)

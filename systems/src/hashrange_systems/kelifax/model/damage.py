@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from hashrange import camel
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS
 from hashrange_systems.kelifax.model.public_entry import PUBLIC_ATTRIBUTES
 
 TIMES = ("createdAt", "submittedAt", "approvedAt", "rejectedAt", "publishedAt", "lastViewed")
 RULES = {
-    "learningResources": "must be JSON objects with title, url and type, joined by pipes",
+    **{each.name: each.kind.stored_rule for each in CONTENT_FIELDS},
     "viewCount": "must be a whole number",
     "featured": "must be a boolean",
-    "pricing": "must be a set of texts",
     "resourceStatus": "must be pending, approved or rejected",
     **dict.fromkeys(TIMES, "must be a time such as 2026-01-15T12:00:00Z"),
-}  # of attributes that are not simply texts
-TEXT_RULE = "must be a text"
+}
+TEXT_RULE = "must be a text"  # of any other attribute
 MISSING = "is missing"
 HIDDEN = "an attribute that is not public cannot be read"
 UNKNOWN = "it cannot be read"
@@ -36,17 +37,11 @@ BREAKS = re.compile(r"\w+\.(\w+)\S* (?:is|cannot be read)\b", re.ASCII)
 def describe_damage(problem: str) -> tuple[str, ...]:
     """Return what is wrong with a stored item, from the text of the error, which may quote values."""
     if lacking := LACKS.fullmatch(problem):
-        return tuple(f"{to_attribute(name)} {MISSING}" for name in lacking[1].split(", "))
+        return tuple(f"{camel(name)} {MISSING}" for name in lacking[1].split(", "))
     if broken := BREAKS.match(problem):
-        name = to_attribute(broken[1])
+        name = camel(broken[1])
         return (f"{name} {RULES.get(name, TEXT_RULE)}",)
     return (UNKNOWN,)
-
-
-def to_attribute(field: str) -> str:
-    """Return the stored name of a field."""
-    first, *others = field.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def hide_private(reasons: Iterable[str]) -> tuple[str, ...]:

@@ -6,48 +6,22 @@ the form are accepted: nobody sets a status or a counter with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS, Content, ContentField
 from hashrange_systems.kelifax.model.field_rule import Checker, warn_of_phone
-from hashrange_systems.kelifax.model.search_text import make_search_text
-from hashrange_systems.kelifax.model.web_address import warn_of_host
 from hashrange_systems.shared.errors import InvalidInput
 
-CATEGORIES = ("development", "design", "productivity", "learning", "ai", "analytics", "other")
-PRICING = ("free", "open source", "freemium", "paid")
-LESSON_TYPES = ("documentation", "tutorial", "video", "course")
-
-SECTIONS = {
+CONTENT_SECTIONS: Mapping[str, frozenset[str]] = {
+    section: frozenset(each.name for each in CONTENT_FIELDS if each.section == section)
+    for section in dict.fromkeys(each.section for each in CONTENT_FIELDS)
+}
+SECTIONS: Mapping[str, frozenset[str]] = {
     "submitter": frozenset({"firstName", "lastName", "companyEmail", "company", "phoneNumber"}),
-    "resource": frozenset({
-        "resourceName", "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "pricing",
-    }),
-    "details": frozenset({"keyFeatures", "useCases", "learningResources"}),
-}  # fmt: skip
-
-
-CONTENT_NAMES = {
-    "resourceName": "name",
-    "resourceUrl": "url",
-    "usagePurpose": "purpose",
-    "category": "category",
-    "logoImage": "logo",
-    "tags": "tags",
-    "pricing": "pricing",
-    "keyFeatures": "features",
-    "useCases": "use_cases",
-    "learningResources": "lessons",
-}  # fields of `Content` by the names of the form
-VALID_FIELDS: Mapping[str, Any] = {
-    "resourceName": "name",
-    "resourceUrl": "https://example.com/",
-    "usagePurpose": "a purpose that is valid",
-    "category": "other",
-    "keyFeatures": ["feature one", "feature two", "feature three"],
-    "useCases": ["use case number one", "use case number two"],
-}  # means fields that do not change
+    **CONTENT_SECTIONS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,59 +37,6 @@ class Submitter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
-    """What a resource says about itself; everything here is public once it is approved."""
-
-    name: str
-    url: str
-    purpose: str
-    category: str
-    logo: str | None = None
-    tags: tuple[str, ...] = ()
-    pricing: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    use_cases: tuple[str, ...] = ()
-    lessons: tuple[Mapping[str, str], ...] = ()
-
-    @property
-    def search_text(self) -> str:
-        """The text that searches look into."""
-        return make_search_text(self.name, self.tags, self.category, self.features)
-
-    def to_fields(self) -> dict[str, Any]:
-        """Return the content under the names of the stored attributes, with JSON types."""
-        return {
-            "resourceName": self.name,
-            "resourceUrl": self.url,
-            "usagePurpose": self.purpose,
-            "category": self.category,
-            "logoImage": self.logo,
-            "tags": list(self.tags),
-            "pricing": sorted(self.pricing),
-            "keyFeatures": list(self.features),
-            "useCases": list(self.use_cases),
-            "learningResources": [dict(lesson) for lesson in self.lessons],
-        }
-
-    def to_update(self, changed: Collection[str] | None = None) -> dict[str, Any]:
-        """Return the content as parameters of the patterns that write it; with `changed` only of these fields."""
-        update = {
-            "resourceName": ("resource_name", self.name),
-            "resourceUrl": ("resource_url", self.url),
-            "usagePurpose": ("usage_purpose", self.purpose),
-            "category": ("category", self.category),
-            "logoImage": ("logo_image", self.logo),
-            "tags": ("tags", list(self.tags)),
-            "pricing": ("pricing", set(self.pricing)),
-            "keyFeatures": ("key_features", list(self.features)),
-            "useCases": ("use_cases", list(self.use_cases)),
-            "learningResources": ("learning_resources", [dict(lesson) for lesson in self.lessons]),
-        }
-        chosen = dict(pair for name, pair in update.items() if changed is None or name in changed)
-        return chosen | {"search_text": self.search_text}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A valid submission, with what a moderator should look at."""
 
@@ -125,7 +46,7 @@ class Draft:
 
     def to_form(self) -> dict[str, Any]:
         """Return the form that this draft was parsed from."""
-        who, fields = self.submitter, self.content.to_fields()
+        who = self.submitter
         return {
             "submitter": {
                 "firstName": who.first_name,
@@ -134,7 +55,7 @@ class Draft:
                 "company": who.company,
                 "phoneNumber": who.phone,
             },
-            **split_fields(fields),
+            **split_fields(self.content.to_fields()),
         }
 
 
@@ -143,28 +64,46 @@ def parse_draft(form: object) -> Draft:
     check = Checker()
     sections = check.read_sections(form, SECTIONS)
     submitter = _parse_submitter(check, sections["submitter"])
-    content = _parse_content(check, sections["resource"], sections["details"])
+    content = Content(**_parse_values(check, sections))
     if check.errors:
         raise InvalidInput(check.errors)
     assert submitter is not None
-    warning = warn_of_host(content.url)
-    return Draft(submitter=submitter, content=content, warnings=(*check.warnings, *([warning] if warning else [])))
+    return Draft(submitter=submitter, content=content, warnings=(*check.warnings, *_warn(content)))
 
 
-def find_warnings(url: str, phone: str | None) -> tuple[str, ...]:
+def find_warnings(content: Content, phone: str | None) -> tuple[str, ...]:
     """Return what moderators should look at before they list a stored resource."""
-    found = (warn_of_phone(phone) if phone else None, warn_of_host(url))
+    found = (warn_of_phone(phone) if phone else None, *_warn(content))
     return tuple(warning for warning in found if warning)
+
+
+def _warn(content: Content) -> list[str]:
+    warnings = (each.kind.warn(each.value_of(content)) for each in CONTENT_FIELDS)
+    return [warning for warning in warnings if warning]
 
 
 def parse_content(form: object) -> Content:
     """Return the content of a form without its submitter: of a resubmission, or of an owner's edit."""
+    return Content(**_parse_form(form, CONTENT_FIELDS))
+
+
+def _parse_form(form: object, chosen: Sequence[ContentField]) -> dict[str, Any]:
+    """Return the values of these fields of a form, by attribute; raise InvalidInput with all errors."""
     check = Checker()
-    sections = check.read_sections(form, {name: SECTIONS[name] for name in ("resource", "details")})
-    content = _parse_content(check, sections["resource"], sections["details"])
+    values = _parse_values(check, check.read_sections(form, CONTENT_SECTIONS), chosen)
     if check.errors:
         raise InvalidInput(check.errors)
-    return content
+    return values
+
+
+def _parse_values(
+    check: Checker, sections: Mapping[str, Mapping[str, Any]], chosen: Sequence[ContentField] = CONTENT_FIELDS
+) -> dict[str, Any]:
+    values = {}
+    for each in chosen:
+        check.section = each.section
+        values[each.attribute] = each.kind.parse(check, sections[each.section], each.name)
+    return values
 
 
 def parse_fields(fields: Mapping[str, Any]) -> Content:
@@ -174,7 +113,7 @@ def parse_fields(fields: Mapping[str, Any]) -> Content:
 
 def split_fields(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return flat fields in the sections of the form; an unknown one is put where it is refused."""
-    details = {name: value for name, value in fields.items() if name in SECTIONS["details"]}
+    details = {name: value for name, value in fields.items() if name in CONTENT_SECTIONS["details"]}
     return {"resource": {name: value for name, value in fields.items() if name not in details}, "details": details}
 
 
@@ -191,45 +130,13 @@ def _parse_submitter(check: Checker, given: Mapping[str, Any]) -> Submitter | No
     )
 
 
-def _parse_content(check: Checker, resource: Mapping[str, Any], details: Mapping[str, Any]) -> Content:
-    check.section = "resource"
-    name = check.text(resource, "resourceName", range(3, 101))
-    url = check.url(resource, "resourceUrl")
-    purpose = check.text(resource, "usagePurpose", range(20, 501), lines=True)
-    category = check.choice(resource, "category", CATEGORIES)
-    logo = check.file_name(resource, "logoImage")
-    tags = check.texts(resource, "tags", range(11), range(1, 31), without=",|")
-    pricing = check.choices(resource, "pricing", PRICING)
-    check.section = "details"
-    features = check.texts(details, "keyFeatures", range(3, 11), range(10, 201), without="|")
-    use_cases = check.texts(details, "useCases", range(2, 9), range(15, 301), without="|")
-    lessons = check.lessons(details, "learningResources", LESSON_TYPES)
-    return Content(
-        name=name,
-        url=url,
-        purpose=purpose,
-        category=category,
-        logo=logo,
-        tags=tags,
-        pricing=pricing,
-        features=features,
-        use_cases=use_cases,
-        lessons=lessons,
-    )
-
-
 def apply_changes(current: Content, fields: Mapping[str, Any]) -> Content:
     """Return content with some fields changed; only what differs must obey the rules, which the original had not."""
     changed = find_changes(current.to_fields(), fields)
-    valid = parse_fields({**VALID_FIELDS, **changed})
-    return replace(current, **{CONTENT_NAMES[name]: getattr(valid, CONTENT_NAMES[name]) for name in changed})
+    chosen = [each for each in CONTENT_FIELDS if each.name in changed]
+    return replace(current, **_parse_form(split_fields(changed), chosen))
 
 
 def find_changes(base: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `wanted` that differ from `base`."""
     return {name: value for name, value in wanted.items() if base.get(name) != value}
-
-
-def normalise_tags(tags: Sequence[str]) -> list[str]:
-    """Return tags as pages and links spell them: lower case, one space between words."""
-    return list(dict.fromkeys(" ".join(tag.lower().split()) for tag in tags if tag.strip()))

@@ -25,10 +25,13 @@ from hashrange_systems.shared.user_url import explain_url
 PERSON_NAME = re.compile(r"[^\W\d_]+([ .'\u2019-]+[^\W\d_]+)*\.?")
 MARKS = frozenset({"Mn", "Mc"})  # vowels and tones that many scripts write as signs of their own
 PHONE = re.compile(r"[+0-9][0-9 ()./-]{3,29}", re.ASCII)
-FILE_NAME = re.compile(r"\w[\w.-]{0,99}")
+MAX_NAME = 100  # of a file
+FILE_NAME = re.compile(rf"\w[\w.-]{{0,{MAX_NAME - 1}}}")
 HIDDEN = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060\u2061\u2062\u2063\u2064\u3164")
 MAX_TEXT = 5000  # of a value that is looked at at all
 MAX_LESSONS = 5
+MAX_TITLE = 100  # of a lesson
+MAX_URL = 2000
 MAX_UNKNOWN = 20  # fields that do not belong into a form and are named
 
 
@@ -172,7 +175,7 @@ class Checker:
 
     def url(self, given: Mapping[str, Any], name: str) -> str:
         """Return the URL of a resource: public, http or https."""
-        text = self.text(given, name, range(1, 2001))
+        text = self.text(given, name, range(1, MAX_URL + 1))
         if text and (problem := explain_resource_url(text)):
             self.refuse(name, problem)
         return text
@@ -197,8 +200,8 @@ class Checker:
             self.refuse(name, "must be an object with title, url and type")
             return {}
         outer, self.section = self.section, f"{self.section}.{name}"
-        title = self.text(value, "title", range(1, 101))
-        url = self.text(value, "url", range(1, 2001))
+        title = self.text(value, "title", range(1, MAX_TITLE + 1))
+        url = self.text(value, "url", range(1, MAX_URL + 1))
         if url and (problem := explain_url(url)):
             self.refuse("url", problem)
         kind = self.choice(value, "type", types)

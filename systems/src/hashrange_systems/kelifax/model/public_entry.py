@@ -10,78 +10,64 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hashrange_systems.kelifax.model.stored_list import split_lines, split_tags
+from hashrange_systems.kelifax.model.content import (
+    CONTENT_FIELDS,
+    CONTENT_NAMES,
+    LISTED_FIELDS,
+    Content,
+    ContentField,
+    load_content,
+    recover_content,
+    show_content,
+)
 
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.schema import Approved, Listing
 
-PUBLIC_ATTRIBUTES = (
-    "resourceSlug", "resourceName", "resourceUrl", "usagePurpose", "category", "logoImage", "tags", "keyFeatures",
-    "useCases", "learningResources", "featured", "viewCount", "approvedAt", "publishedAt", "pricing",
-)  # fmt: skip
+PUBLIC_ATTRIBUTES = ("resourceSlug", *CONTENT_NAMES, "featured", "viewCount", "approvedAt", "publishedAt")
 MAX_COUNT = 2**53 - 1  # the largest number that JSON carries without loss
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedResource:
-    """A resource in a public list."""
+class ListedResource(Content):
+    """A resource in a public list; the fields of its content that lists do not have are empty."""
 
     slug: str
-    name: str
-    url: str
-    purpose: str
-    category: str
-    logo: str | None
-    tags: tuple[str, ...]
-    pricing: tuple[str, ...]
-    featured: bool
-    views: int
-    published_at: datetime
+    featured: bool = False
+    views: int = 0
+    published_at: datetime = EPOCH
     damage: str | None = None  # why it cannot be read
+
+    def to_json(self, chosen: Sequence[ContentField] = LISTED_FIELDS) -> dict[str, Any]:
+        """Return the resource as lists of the API show it."""
+        return {
+            "resourceSlug": self.slug,
+            **show_content(self, chosen),
+            "featured": self.featured,
+            "viewCount": self.views,
+            "publishedAt": format_time(self.published_at),
+            **({"damaged": self.damage} if self.damage else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicResource(ListedResource):
-    """A resource on its own page; the raw texts of a damaged one are shown instead of lists."""
+    """A resource on its own page; the raw texts of a damaged one are shown too."""
 
-    features: tuple[str, ...] = ()
-    use_cases: tuple[str, ...] = ()
-    lessons: tuple[Mapping[str, str], ...] = ()
     raw: Mapping[str, str] = field(default_factory=dict)  # only of a damaged one
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, chosen: Sequence[ContentField] = CONTENT_FIELDS) -> dict[str, Any]:
         """Return the resource as the API and the exports show it."""
-        shown: dict[str, Any] = {
-            "resourceSlug": self.slug,
-            "resourceName": self.name,
-            "resourceUrl": self.url,
-            "usagePurpose": self.purpose,
-            "category": self.category,
-            "logoImage": self.logo,
-            "tags": list(self.tags),
-            "pricing": list(self.pricing),
-            "keyFeatures": list(self.features),
-            "useCases": list(self.use_cases),
-            "learningResources": [dict(lesson) for lesson in self.lessons],
-            "featured": self.featured,
-            "viewCount": self.views,
-            "publishedAt": format_time(self.published_at),
-        }
-        return shown | ({"damaged": self.damage, "raw": dict(self.raw)} if self.damage else {})
+        shown = ListedResource.to_json(self, chosen)
+        return shown | ({"raw": dict(self.raw)} if self.damage else {})
 
 
 def show_listing(item: Listing, damage: str | None = None) -> ListedResource:
     """Return an entry of a public index; `damage` is what the public may read of the stored one."""
     return ListedResource(
+        **load_content(item, LISTED_FIELDS),
         slug=item.resource_slug,
-        name=item.resource_name,
-        url=item.resource_url,
-        purpose=item.usage_purpose,
-        category=item.category,
-        logo=item.logo_image,
-        tags=strip_all(item.tags),
-        pricing=tuple(sorted(item.pricing)),
         featured=item.featured,
         views=limit_count(item.view_count),
         published_at=item.published_at,
@@ -92,48 +78,37 @@ def show_listing(item: Listing, damage: str | None = None) -> ListedResource:
 def show_resource(item: Approved) -> PublicResource:
     """Return an approved resource."""
     return PublicResource(
+        **load_content(item),
         slug=item.resource_slug,
-        name=item.resource_name,
-        url=item.resource_url,
-        purpose=item.usage_purpose,
-        category=item.category,
-        logo=item.logo_image,
-        tags=strip_all(item.tags),
-        pricing=tuple(sorted(item.pricing)),
         featured=item.featured,
         views=limit_count(item.view_count),
         published_at=getattr(item, "published_at", None) or item.approved_at,
-        features=strip_all(item.key_features),
-        use_cases=strip_all(item.use_cases),
-        lessons=tuple(dict(lesson) for lesson in item.learning_resources),  # type: ignore[arg-type]  # texts, as declared
     )
-
-
-def strip_all(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return texts without the spaces and the empty entries that the original system stores."""
-    return tuple(text.strip() for text in texts if text.strip())
 
 
 def show_damaged(raw: Mapping[str, Mapping[str, Any]], reason: str) -> PublicResource:
     """Return a resource that cannot be read, from its stored attributes in wire form."""
     texts = {name: _read_text(raw.get(name)) for name in PUBLIC_ATTRIBUTES}
     return PublicResource(
+        **recover_raw(raw),
         slug=texts["resourceSlug"],
-        name=texts["resourceName"] or texts["resourceSlug"],
-        url=texts["resourceUrl"],
-        purpose=texts["usagePurpose"],
-        category=texts["category"] or "other",
-        logo=texts["logoImage"] or None,
-        tags=tuple(split_tags(texts["tags"])),
-        pricing=(),
         featured=texts["featured"] == "true",
         views=parse_count(texts["viewCount"]),
         published_at=parse_time(texts["publishedAt"] or texts["approvedAt"]),
-        features=tuple(split_lines(texts["keyFeatures"])),
-        use_cases=tuple(split_lines(texts["useCases"])),
         damage=reason,
         raw={name: text for name, text in texts.items() if text},
     )
+
+
+def recover_raw(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return as much content of stored attributes in wire form as can be read."""
+
+    def find(each: ContentField) -> object:
+        stored = raw.get(each.name, {})
+        return stored.get("S", stored.get("N", stored.get("SS")))
+
+    slug: str = raw.get("resourceSlug", {}).get("S", "")
+    return recover_content(find, slug)
 
 
 def _read_text(value: Mapping[str, Any] | None) -> str:

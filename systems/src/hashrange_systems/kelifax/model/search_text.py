@@ -1,13 +1,13 @@
-"""The text that searches look into: name, category, tags and features in lower case, as the original makes it."""
+"""The text that searches look into: the texts of some fields in lower case, joined as the original joins them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
-def make_search_text(name: str, tags: Sequence[str], category: str, features: Sequence[str]) -> str:
-    """Return the search text of a resource."""
-    parts = (name.lower(), category.lower(), " ".join(tags).lower(), " ".join(features).lower())
+def join_words(fields: Iterable[Sequence[str]]) -> str:
+    """Return the search text of fields with these texts."""
+    parts = (" ".join(texts).lower() for texts in fields)
     return " ".join(part for part in parts if part)
 
 

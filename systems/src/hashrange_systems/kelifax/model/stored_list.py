@@ -69,3 +69,13 @@ def explain_lessons(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def strip_all(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return texts without the spaces and the empty entries that the original system stores."""
+    return tuple(text.strip() for text in texts if text.strip())
+
+
+def normalise_tags(tags: Sequence[str]) -> list[str]:
+    """Return tags as pages and links spell them: lower case, one space between words."""
+    return list(dict.fromkeys(" ".join(tag.lower().split()) for tag in tags if tag.strip()))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
+from hashrange_systems.kelifax.model.public_entry import ListedResource
 from hashrange_systems.kelifax.search.tokenizer import split_query
 
 Sort = Literal["relevance", "newest", "popular", "name"]
@@ -15,22 +16,10 @@ MAX_OFFSET = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchDocument:
+class SearchDocument(ListedResource):
     """An approved resource as search knows it: nothing of it is personal."""
 
-    slug: str
-    name: str
-    url: str = ""
-    purpose: str = ""
-    category: str = ""
-    logo: str = ""
-    tags: tuple[str, ...] = ()
-    pricing: tuple[str, ...] = ()
     search_text: str = ""
-    featured: bool = False
-    views: int = 0
-    published_at: datetime | None = None
-    damage: str = ""  # why it cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +29,7 @@ class SearchQuery:
     text: str = ""
     category: str = ""
     tags: tuple[str, ...] = ()
-    pricing: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)  # words by the attributes that have them
     sort: Sort = "relevance"
     offset: int = 0
     limit: int = 20

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
 from itertools import groupby
 
-from hashrange_systems.kelifax.model.draft import normalise_tags
+from hashrange_systems.kelifax.model.content import has_choices
+from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.search.document_reader import read_all, scan_for
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
-
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def matches(document: SearchDocument, query: SearchQuery) -> bool:
@@ -20,7 +18,7 @@ def matches(document: SearchDocument, query: SearchQuery) -> bool:
     return (
         all(word in document.search_text for word in query.words)
         and query.category in ("", document.category)
-        and query.pricing in ("", *document.pricing)
+        and has_choices(document, query.choices)
         and all(tag in tags for tag in normalise_tags(query.tags))
     )
 
@@ -45,7 +43,7 @@ async def _select(documents: AsyncIterator[SearchDocument], query: SearchQuery) 
 
 def _order(query: SearchQuery) -> Callable[[SearchDocument], tuple[object, ...]]:
     if query.sort == "name":
-        return lambda document: (document.name.casefold(), document.slug)
+        return lambda document: (document.resource_name.casefold(), document.slug)
     if query.sort == "popular":
-        return lambda document: (document.views, document.published_at or LONG_AGO)
-    return lambda document: (document.published_at or LONG_AGO, document.slug)
+        return lambda document: (document.views, document.published_at)
+    return lambda document: (document.published_at, document.slug)

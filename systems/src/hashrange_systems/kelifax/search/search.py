@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
+from hashrange_systems.kelifax.model.public_entry import ListedResource
 from hashrange_systems.kelifax.schema import Kelifax
 from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, MAX_PAGE_SIZE, SearchDocument, SearchQuery, SearchResult
@@ -77,16 +78,16 @@ class Search:
                 self._report(index, error)
         return await find_by_scan(self.db, query, facets=facets)
 
-    async def find_related(self, document: SearchDocument, limit: int = 4) -> tuple[SearchDocument, ...]:
+    async def find_related(self, entry: ListedResource, limit: int = 4) -> tuple[SearchDocument, ...]:
         """Return resources that share tags, words of the name and the category; newest of the category by scan."""
         index = self.index_consumer.index
         if index is not None:
             try:
-                return await asyncio.to_thread(index.find_related, document, limit)
+                return await asyncio.to_thread(index.find_related, entry, limit)
             except IndexDamaged as error:
                 self._report(index, error)
-        found = await find_by_scan(self.db, SearchQuery(category=document.category, sort="newest", limit=limit + 1))
-        return tuple(hit.document for hit in found.hits if hit.document.slug != document.slug)[:limit]
+        found = await find_by_scan(self.db, SearchQuery(category=entry.category, sort="newest", limit=limit + 1))
+        return tuple(hit.document for hit in found.hits if hit.document.slug != entry.slug)[:limit]
 
     def _report(self, index: TextIndex, error: IndexDamaged) -> None:
         """Note that the index failed, unless there is another one by now."""

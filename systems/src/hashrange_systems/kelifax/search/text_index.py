@@ -12,19 +12,25 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import orjson
 import tantivy
 from tantivy import Occur, Query
 
-from hashrange_systems.kelifax.model.draft import normalise_tags
-from hashrange_systems.kelifax.model.public_entry import limit_count
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS, Content, ContentField
+from hashrange_systems.kelifax.model.public_entry import ListedResource, limit_count
+from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
 from hashrange_systems.kelifax.search.tokenizer import SHORT, fold, list_grams, list_suffixes, split_words
 
-VERSION = 2  # of the fields below and of `words`: an index of another version is built again
+TEXT_FIELDS = [each for each in CONTENT_FIELDS if each.search.word]  # whose words are found
+KEY_FIELDS = [each for each in CONTENT_FIELDS if each.filter or each.list_path]  # whose whole words are found
+COUNTED = "category"  # how many hits have which
+FACTS = [(each.attribute, each.listed, each.search, each in KEY_FIELDS) for each in CONTENT_FIELDS]
+LAYOUT = 3  # of what is stored for the same facts: `make_schema`, `make_fields`, the tokenizer
+VERSION = f"{LAYOUT}-{crc32(repr(FACTS).encode()):08x}"  # an index of another version is built again
 HEAP = 64_000_000
-RELATED_TAG, RELATED_CATEGORY, RELATED_WORD = 3.0, 1.0, 1.5
 NAME_SIGNS = " 0123456789abcdefghijklmnopqrstuvwxyz"
 NAME_LENGTH = 12  # as many of these signs as 64 bits hold
 
@@ -107,14 +113,17 @@ class TextIndex:
         return SearchResult(hits=tuple(page), total=total, facets=counts)
 
     @detect_damage()
-    def find_related(self, document: SearchDocument, limit: int) -> tuple[SearchDocument, ...]:
-        """Return the documents that share most tags, words of the name, and the category."""
+    def find_related(self, entry: ListedResource, limit: int) -> tuple[SearchDocument, ...]:
+        """Return the documents that share most with a resource: tags, words of the name, the category."""
         searcher = self._index.searcher()
-        shared = [self._score("tag", tag, RELATED_TAG) for tag in normalise_tags(document.tags)]
-        shared += [self._score("name", word, RELATED_WORD) for word in split_words(document.name) if len(word) > SHORT]
-        shared.append(self._score("category", document.category, RELATED_CATEGORY))
+        shared = [
+            self._score(each.attribute, word, each.search.related)
+            for each in CONTENT_FIELDS
+            if each.search.related
+            for word in (each.keys_of(entry) if each in KEY_FIELDS else list_long_words(each, entry))
+        ]
         query = Query.boolean_query(
-            [*((Occur.Should, each) for each in shared), (Occur.MustNot, self._term("slug", document.slug))]
+            [*((Occur.Should, each) for each in shared), (Occur.MustNot, self._term("slug", entry.slug))]
         )
         found = searcher.search(query, limit, count=False).hits
         return tuple(read_document(searcher.doc(address)) for _score, address in found)
@@ -136,17 +145,24 @@ class TextIndex:
         return Query.disjunction_max_query(ways, 0.1)
 
     def _match_form(self, word: str, weight: float) -> Iterable[Query]:
-        yield Query.boost_query(Query.term_query(self._schema, "name", word, "freq"), 6.0 * weight)
-        yield self._score("tag", word, 5.0 * weight)
+        is_long = len(word) > SHORT
+        for each in TEXT_FIELDS:
+            name, searched = each.attribute, each.search
+            if searched.by_frequency:
+                yield Query.boost_query(Query.term_query(self._schema, name, word, "freq"), searched.word * weight)
+            else:
+                yield self._score(name, word, searched.word * weight)
+            if is_long:
+                yield Query.const_score_query(self._begin(name, word), searched.begins * weight)
+        for each in KEY_FIELDS:
+            if each.search.whole:
+                yield self._score(each.attribute, word, each.search.whole * weight)
         yield self._score("word", word, 3.0 * weight)
-        yield self._score("purpose", word, 0.4 * weight)
-        if len(word) <= SHORT:
+        if is_long:
+            yield Query.const_score_query(self._begin("word", word), 2.0 * weight)
+            yield Query.const_score_query(self._begin("suffix", word), weight)
+        else:
             yield self._score("gram", word, weight)
-            return
-        yield Query.const_score_query(self._begin("name", word), 4.5 * weight)
-        yield Query.const_score_query(self._begin("word", word), 2.0 * weight)
-        yield Query.const_score_query(self._begin("suffix", word), weight)
-        yield Query.const_score_query(self._begin("purpose", word), 0.2 * weight)
 
     def _resemble(self, word: str) -> Query:
         """Find a word, or one that differs in a letter or two."""
@@ -154,9 +170,10 @@ class TextIndex:
         distance = count_typos(plain)
         if not distance:
             return self._match(word)
+        texts = [("word", 1.0), *((each.attribute, each.search.similar) for each in TEXT_FIELDS if each.search.similar)]
         similar = [
             Query.const_score_query(Query.fuzzy_term_query(self._schema, field, plain, distance), score)
-            for field, score in (("name", 3.0), ("word", 1.0))
+            for field, score in texts
         ]
         started = Query.fuzzy_term_query(self._schema, "word", plain, 1, True, True)
         return Query.disjunction_max_query([self._match(word), *similar, Query.const_score_query(started, 0.5)], 0.1)
@@ -164,8 +181,8 @@ class TextIndex:
     def _filter(self, query: SearchQuery) -> Iterable[Query]:
         given = [
             ("category", query.category),
-            ("pricing", query.pricing),
-            *(("tag", tag) for tag in normalise_tags(query.tags)),
+            *query.choices.items(),
+            *(("tags", tag) for tag in normalise_tags(query.tags)),
         ]
         return (self._score(field, value, 0.0) for field, value in given if value)
 
@@ -179,7 +196,7 @@ class TextIndex:
         return Query.fuzzy_term_query(self._schema, field, word, 0, True, True)
 
     def _count_categories(self, searcher: tantivy.Searcher, found: Query) -> tuple[tuple[str, int], ...]:
-        asked = {"categories": {"terms": {"field": "category", "size": 50}}}
+        asked = {"categories": {"terms": {"field": COUNTED, "size": 50}}}
         buckets: Sequence[dict[str, Any]] = searcher.aggregate(found, asked)["categories"]["buckets"]
         return tuple((str(bucket["key"]), int(bucket["doc_count"])) for bucket in buckets)
 
@@ -188,12 +205,14 @@ def make_schema() -> tantivy.Schema:
     """Return the fields of the index; documents give their own words, so that no tokenizer has a say."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("slug", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("name", tokenizer_name="whitespace", index_option="freq")
-    for field in ("word", "purpose", "suffix", "gram"):
+    for field in ("word", "suffix", "gram"):
         builder.add_text_field(field, tokenizer_name="whitespace", index_option="basic")
-    for field in ("tag", "pricing"):
-        builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("category", tokenizer_name="raw", index_option="basic", fast=True)
+    for each in TEXT_FIELDS:
+        option = "freq" if each.search.by_frequency else "basic"
+        builder.add_text_field(each.attribute, tokenizer_name="whitespace", index_option=option)
+    for each in KEY_FIELDS:
+        is_counted = each.attribute == COUNTED
+        builder.add_text_field(each.attribute, tokenizer_name="raw", index_option="basic", fast=is_counted)
     for field in ("published", "views", "name_order"):
         builder.add_unsigned_field(field, fast=True)
     builder.add_bytes_field("document", stored=True)
@@ -205,19 +224,17 @@ def make_fields(document: SearchDocument) -> tantivy.Document:
     text = document.search_text
     fields = tantivy.Document()
     fields.add_text("slug", document.slug)
-    fields.add_text("name", " ".join(split_words(document.name)))
     fields.add_text("word", " ".join(split_words(text)))
-    fields.add_text("purpose", " ".join(split_words(document.purpose)))
     fields.add_text("suffix", " ".join(list_suffixes(text)))
     fields.add_text("gram", " ".join(list_grams(text)))
-    for tag in normalise_tags(document.tags):
-        fields.add_text("tag", tag)
-    fields.add_text("category", document.category)
-    for pricing in document.pricing:
-        fields.add_text("pricing", pricing)
+    for each in TEXT_FIELDS:
+        fields.add_text(each.attribute, " ".join(list_text_words(each, document)))
+    for each in KEY_FIELDS:
+        for key in each.keys_of(document):
+            fields.add_text(each.attribute, key)
     fields.add_unsigned("published", find_published_order(document.published_at))
     fields.add_unsigned("views", limit_count(document.views))
-    fields.add_unsigned("name_order", find_name_order(document.name))
+    fields.add_unsigned("name_order", find_name_order(document.resource_name))
     fields.add_bytes("document", orjson.dumps(document))
     return fields
 
@@ -225,15 +242,24 @@ def make_fields(document: SearchDocument) -> tantivy.Document:
 def read_document(fields: tantivy.Document) -> SearchDocument:
     """Return a stored document."""
     stored: dict[str, Any] = orjson.loads(bytes(fields.get_first("document") or b"{}"))
-    published = stored["published_at"]
-    stored["published_at"] = datetime.fromisoformat(published) if published else None
-    stored |= {name: tuple(stored[name]) for name in ("tags", "pricing")}
+    stored["published_at"] = datetime.fromisoformat(stored["published_at"])
+    stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
     return SearchDocument(**stored)
 
 
-def find_published_order(at: datetime | None) -> int:
+def list_text_words(each: ContentField, entry: Content) -> set[str]:
+    """Return the words of the texts of a field."""
+    return split_words(" ".join(each.words_of(entry)))
+
+
+def list_long_words(each: ContentField, entry: Content) -> list[str]:
+    """Return the words of a field that say something."""
+    return [word for word in list_text_words(each, entry) if len(word) > SHORT]
+
+
+def find_published_order(at: datetime) -> int:
     """Return a number that sorts as the times of publication do; those before 1970 are all the same."""
-    return max(0, int(at.timestamp() * 1000)) if at else 0
+    return max(0, int(at.timestamp() * 1000))
 
 
 def find_name_order(name: str) -> int:

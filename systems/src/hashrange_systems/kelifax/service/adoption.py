@@ -21,10 +21,9 @@ from typing import Any
 
 from hashrange import Clock, Conflict, Consumer, ItemChange, StreamTrimmed, View, Write
 from hashrange.provision import apply, plan
-from hashrange_systems.kelifax.model.draft import normalise_tags
+from hashrange_systems.kelifax.model.content import read_content
 from hashrange_systems.kelifax.model.public_entry import parse_time, read_stored_text
-from hashrange_systems.kelifax.model.search_text import make_search_text
-from hashrange_systems.kelifax.model.stored_list import split_tags
+from hashrange_systems.kelifax.model.stored_list import normalise_tags, split_tags
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.record_item import Migration, PersonLink
 from hashrange_systems.kelifax.schema import AnyResource, Approved, Kelifax, Published, UrlClaim, checkpoints
@@ -174,7 +173,7 @@ class Adoption:
         if item.search_text is None:
             found.completed += 1
             if not dry_run:
-                text = make_search_text(item.resource_name, item.tags, item.category, item.key_features)
+                text = read_content(item).make_search_text()
                 with suppress(Conflict):
                     await self.db.complete(item.resource_slug, search_text=text, empty="")
         if dry_run:

@@ -13,8 +13,8 @@ from typing import Any
 
 from hashrange import ServiceError, TransactionCanceledException, dump_item
 from hashrange_systems.kelifax.errors import DecisionTaken
+from hashrange_systems.kelifax.model.content import CONTENT_NAMES
 from hashrange_systems.kelifax.model.damage import PUBLIC_REASONS
-from hashrange_systems.kelifax.model.draft import CONTENT_NAMES
 from hashrange_systems.kelifax.model.public_entry import format_exact_time, format_time
 from hashrange_systems.kelifax.schema import Decision, Kelifax, audit, table
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hashrange import Clock, Conflict, Write
-from hashrange_systems.kelifax.model.draft import CATEGORIES
+from hashrange_systems.kelifax.model.content import CATEGORIES
 from hashrange_systems.kelifax.model.field_rule import Checker
 from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import path_of_resource

@@ -1,7 +1,7 @@
 """What everybody may read: lists, pages of resources, related ones. Personal data never passes through this module.
 
 `Directory`
-- `browse(Filters(category=, tags=, pricing=, sort=), size, after)`: a page of a list; the filters combine, a page is
+- `browse(Filters(category=, tags=, choices=, sort=), size, after)`: a page of a list; the filters combine, a page is
   full unless it is the last one, `cursor` is for the next. `newest` reads an index, `name` and `popular` all matches,
   which are kept for ten seconds.
 - `find(slug)`: a published resource; `ResourceMissing` otherwise. A slug that was renamed raises nothing: compare
@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
 import orjson
 
 from hashrange import Clock, CursorInvalid, Latest, Unreadable
+from hashrange_systems.kelifax.model.content import FILTER_FIELDS, has_choices
 from hashrange_systems.kelifax.model.damage import hide_private, join_reasons
-from hashrange_systems.kelifax.model.draft import normalise_tags
 from hashrange_systems.kelifax.model.public_entry import (
     ListedResource,
     PublicResource,
@@ -35,6 +35,7 @@ from hashrange_systems.kelifax.model.public_entry import (
 )
 from hashrange_systems.kelifax.model.search_text import contains_all, split_words
 from hashrange_systems.kelifax.model.slug import is_stored_slug
+from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.schema import Kelifax, Listing
 from hashrange_systems.kelifax.service.time_ordered_list import (
     Chunk,
@@ -66,7 +67,7 @@ class Filters:
 
     category: str | None = None
     tags: tuple[str, ...] = ()
-    pricing: str | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)  # words by the attributes that have them
     sort: Sort = "newest"
 
     def accept(self, entry: ListedResource) -> bool:
@@ -74,7 +75,7 @@ class Filters:
         return (
             (self.category is None or entry.category == self.category)
             and set(normalise_tags(self.tags)) <= set(normalise_tags(entry.tags))
-            and (self.pricing is None or self.pricing in entry.pricing)
+            and has_choices(entry, self.choices)
         )
 
 
@@ -114,7 +115,7 @@ class Directory:
 
         def read_from(at: datetime | None) -> Latest[Listing]:
             query = self.db.listing(filters.category, at) if filters.category else self.db.feed(at)
-            return query.filter(self.db.priced(filters.pricing)) if filters.pricing else query
+            return query.filter(*(getattr(self.db, f"with_{name}")(word) for name, word in filters.choices.items()))
 
         return await read_time_page(read_from, name, "published_at", size, after)
 
@@ -140,7 +141,7 @@ class Directory:
             return rows
 
     async def _match_all(self, filters: Filters) -> list[ListedResource]:
-        newest = Filters(category=filters.category, tags=filters.tags, pricing=filters.pricing)
+        newest = replace(filters, sort="newest")
         rows: list[ListedResource] = []
         after: str | None = None
         while len(rows) < MAX_SORTED:
@@ -232,7 +233,7 @@ class Directory:
         return sorted(found, key=lambda entry: (entry.published_at, entry.slug), reverse=True)
 
     async def facets(self) -> Facets:
-        """Return how many resources each category, tag and pricing has; at most an hour old."""
+        """Return how many resources each category, tag and word of a filter has; at most an hour old."""
         try:
             stored = await self.db.facets()
         except Unreadable:  # it is counted again
@@ -244,19 +245,20 @@ class Directory:
         """Count the published resources, and store the result."""
         categories: Counter[str] = Counter()
         tags: Counter[str] = Counter()
-        pricing: Counter[str] = Counter()
+        choices: dict[str, Counter[str]] = {each.attribute: Counter() for each in FILTER_FIELDS}
         async for item in read_all(self.db.feed(), "published_at"):
             if is_approved(item):
                 entry = show_entry(item)
                 categories[entry.category] += 1
                 tags.update(normalise_tags(entry.tags))
-                pricing.update(entry.pricing)
+                for each in FILTER_FIELDS:
+                    choices[each.attribute].update(each.keys_of(entry))
         counted = Facets(
             counted_at=to_second(self.clock.millis()),
             total=categories.total(),
             categories=dict(categories),
             tags=dict(tags.most_common(500)),
-            pricing=dict(pricing),
+            choices={name: dict(counts) for name, counts in choices.items()},
         )
         return await self.db.put(counted)
 
@@ -325,9 +327,10 @@ def show_entry(entry: Listing | DamagedItem | ListedResource) -> ListedResource:
 
 def sort_key(entry: ListedResource, sort: Sort) -> tuple[str | int, str]:
     """Return what a list is sorted by: names without regard to case, or views, most first."""
-    return (-entry.views if sort == "popular" else entry.name.casefold(), entry.slug)
+    return (-entry.views if sort == "popular" else entry.resource_name.casefold(), entry.slug)
 
 
 def describe_filters(filters: Filters) -> list[str]:
     """Return the filters as words, which a cursor is bound to."""
-    return [filters.sort, filters.category or "", filters.pricing or "", *normalise_tags(filters.tags)]
+    choices = [f"{name}={word}" for name, word in sorted(filters.choices.items())]
+    return [filters.sort, filters.category or "", *choices, *normalise_tags(filters.tags)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hashrange import ConditionalCheckFailedException, ServiceError
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS
 from hashrange_systems.kelifax.model.draft import parse_draft
 from hashrange_systems.kelifax.model.slug import is_stored_slug
 from hashrange_systems.kelifax.schema import Kelifax, table
@@ -19,6 +20,7 @@ from hashrange_systems.kelifax.service.submissions import Submissions
 from hashrange_systems.shared.errors import ApplicationError
 
 NEVER_IMPORTED = frozenset({"publicFeed", "publicCategory", "publishedAt", "damage"})  # the adoption sets them
+SETS = frozenset(each.name for each in CONTENT_FIELDS if each.kind.stored == set[str])  # which the original has not
 
 
 @dataclass(slots=True)
@@ -56,7 +58,10 @@ class Importer:
         slug = row["resourceSlug"]
         if not isinstance(slug, str) or not is_stored_slug(slug):
             raise ValueError(f"{slug!r} cannot be the slug of a resource")
-        item = {name: to_wire(value) for name, value in row.items() if name not in NEVER_IMPORTED}
+        kept = {
+            name: value for name, value in row.items() if name not in NEVER_IMPORTED and (value or name not in SETS)
+        }
+        item = {name: to_set(value) if name in SETS else to_wire(value) for name, value in kept.items()}
         request = {
             "TableName": table.physical_name,
             "Item": item,
@@ -68,6 +73,13 @@ class Importer:
             raise ValueError(f"{slug} is taken") from None
         await self.adoption.repair(slug)
         return slug
+
+
+def to_set(value: Any) -> dict[str, Any]:
+    """Return a JSON list of texts as a set in wire form."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{str(value)[:80]!r} is not a list of texts")
+    return {"SS": list(dict.fromkeys(value))}
 
 
 def to_wire(value: Any) -> dict[str, Any]:

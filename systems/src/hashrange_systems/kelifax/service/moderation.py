@@ -19,7 +19,8 @@ from typing import Any, Literal
 
 from hashrange import Clock, Conflict, Taken, Write
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken, ExistingEntry, HeldByAnother
-from hashrange_systems.kelifax.model.draft import Content, apply_changes, find_changes
+from hashrange_systems.kelifax.model.content import Content, read_content
+from hashrange_systems.kelifax.model.draft import apply_changes, find_changes
 from hashrange_systems.kelifax.model.public_entry import parse_time
 from hashrange_systems.kelifax.model.slug import SLUG
 from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Verdict
@@ -49,7 +50,6 @@ from hashrange_systems.kelifax.service.moderation_detail import (
     read_moderation_detail,
 )
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
-from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, find_stored, next_moment
 from hashrange_systems.kelifax.service.submissions import HasLogo, make_revision, move_claim, require_uploaded
 from hashrange_systems.kelifax.service.time_ordered_list import OrderedPage
@@ -371,7 +371,7 @@ class Moderation:
         if not changes and not more:
             return
         await self.require_logo(resource, content)
-        await self._use_logo(content.logo, slug)
+        await self._use_logo(content.logo_image, slug)
         decision = await self._make_decision(slug, actor, "edited", ", ".join(sorted(changes)))
         now = to_second(self.clock.millis())
         edit = self.db.edit(
@@ -388,14 +388,14 @@ class Moderation:
         try:
             await self.db.transact_all(writes).unread()
         except Conflict:
-            taken = await self.duplicates.find_by_url(content.url)
+            taken = await self.duplicates.find_by_url(content.resource_url)
             if taken is not None and taken.slug != slug:
                 raise AlreadyListed(taken, "URL") from None
             raise EditConflict("resource") from None
 
     async def require_logo(self, resource: Resource, content: Content) -> None:
         """Raise InvalidInput if content has another logo than its resource, which was not uploaded."""
-        if content.logo != resource.logo_image:
+        if content.logo_image != resource.logo_image:
             await require_uploaded(content, self.has_logo)
 
     async def _use_logo(self, name: str | None, slug: str) -> None:

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any, get_args
 
 from hashrange import Unreadable
+from hashrange_systems.kelifax.model.content import CONTENT_NAMES, Content, read_content
 from hashrange_systems.kelifax.model.content_diff import FieldDifference, diff_fields
-from hashrange_systems.kelifax.model.draft import CONTENT_NAMES, find_changes, find_warnings
+from hashrange_systems.kelifax.model.draft import find_changes, find_warnings
+from hashrange_systems.kelifax.model.public_entry import recover_raw
 from hashrange_systems.kelifax.record_item import FeaturePlan, Hold, Revision, StatusVerdict
 from hashrange_systems.kelifax.schema import AnyResource, Decision, Kelifax
 from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
-from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.kelifax.visitor_item import GrantedOwnership, LinkState, PublishedReview
 
@@ -37,6 +38,7 @@ class ModerationDetail:
     """Everything about a resource, for moderators."""
 
     resource: AnyResource | DamagedItem
+    content: Content  # of a damaged one what can be read
     hold: Hold | None
     decisions: Sequence[Decision]
     revisions: Sequence[Revision]
@@ -60,21 +62,23 @@ async def read_moderation_detail(
 ) -> ModerationDetail:
     """Return everything about a resource that was read."""
     if isinstance(found, DamagedItem):
-        name, url, phone = (found.text(each) for each in ("resourceName", "resourceUrl", "submitterPhone"))
+        content, phone = Content(**recover_raw(found.raw)), found.text("submitterPhone")
     else:
-        name, url, phone = found.resource_name, found.resource_url, found.submitter_phone or ""
+        content, phone = read_content(found), found.submitter_phone or ""
+    name, url = content.resource_name, content.resource_url
     revisions = await db.revisions(slug).limit(MAX_REVISIONS)
     reviews = await db.reviews(slug).skip_unreadable().limit(MAX_REVIEWS)
     claims = await db.ownerships(slug).skip_unreadable().limit(MAX_REVIEWS)
     return ModerationDetail(
         resource=found,
+        content=content,
         hold=hold,
         decisions=await db.decisions(slug).limit(MAX_DECISIONS),
         revisions=revisions,
         duplicates=await duplicates.look_up(name, url, slug, moderator=True) if name or url else (),
         link=await db.link(slug),
         feature=await db.feature_plan(slug),
-        warnings=find_warnings(url, phone),
+        warnings=find_warnings(content, phone),
         former=compare_revisions(revisions, found),
         votes=await count_votes(db, slug),
         reviews=[each for each in reviews if isinstance(each, PublishedReview)],

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hashrange import Clock, Conflict, Item, Write
+from hashrange_systems.kelifax.model.content import read_content
 from hashrange_systems.kelifax.model.public_entry import format_time
 from hashrange_systems.kelifax.record_item import PersonLink, QueuedMail, Subscription
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.damaged_resource import publish_damaged
-from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_stored, next_moment, read_everything
 from hashrange_systems.kelifax.service.reviews import Reviews
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem

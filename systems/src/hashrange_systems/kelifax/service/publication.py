@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hashrange import Write
-from hashrange_systems.kelifax.model.draft import normalise_tags
+from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.schema import Kelifax, Published, Resource
 from hashrange_systems.kelifax.visitor_item import LinkState, TagEntry
 

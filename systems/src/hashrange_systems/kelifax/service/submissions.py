@@ -22,7 +22,8 @@ from uuid import uuid4
 
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.errors import AlreadyListed, DecisionTaken, ExistingEntry
-from hashrange_systems.kelifax.model.draft import Content, Draft, parse_content, parse_draft
+from hashrange_systems.kelifax.model.content import Content, read_content
+from hashrange_systems.kelifax.model.draft import Draft, parse_content, parse_draft
 from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import make_slug, number_slugs
 from hashrange_systems.kelifax.model.web_address import normalise_url
@@ -32,7 +33,6 @@ from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer
 from hashrange_systems.kelifax.service.proofs import Proofs
 from hashrange_systems.kelifax.service.quotas import Quotas
-from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_resource, next_moment
 from hashrange_systems.shared.epoch import DAY_MS, EPOCH, to_second
 from hashrange_systems.shared.errors import FieldError, InvalidInput, ResourceMissing, TokenInvalid
@@ -111,8 +111,8 @@ class Submissions:
     async def preflight(self, form: object) -> Preflight:
         """Return what a form would become; raise InvalidInput with all errors."""
         draft = parse_draft(form)
-        found = await self.duplicates.look_up(draft.content.name, draft.content.url)
-        return Preflight(make_slug(draft.content.name, "id"), found, draft.warnings)
+        found = await self.duplicates.look_up(draft.content.resource_name, draft.content.resource_url)
+        return Preflight(make_slug(draft.content.resource_name, "id"), found, draft.warnings)
 
     # ── submission ───────────────────────────────────────────────────────────────────────────────────────────────────
     async def submit(self, form: object, client: str, proof: str | None = None, *, different: bool = False) -> Receipt:
@@ -137,7 +137,7 @@ class Submissions:
         return self._make_receipt(slug, submission_id, "pending" if confirmed else "unconfirmed")
 
     async def _choose_slug(self, content: Content, submission_id: str, *, different: bool) -> str:
-        slug = make_slug(content.name, submission_id)
+        slug = make_slug(content.resource_name, submission_id)
         taken = await self.duplicates.find_by_slug(slug)
         if taken is None:
             return slug
@@ -155,7 +155,7 @@ class Submissions:
         """Reserve slug and URL for an unconfirmed submission, and queue the mail: all or nothing."""
         now = to_second(self.clock.millis())
         until = now + CONFIRM_WITHIN
-        email, url = draft.submitter.email, normalise_url(draft.content.url)
+        email, url = draft.submitter.email, normalise_url(draft.content.resource_url)
         writes: list[Write[Any]] = [
             self.db.reserve_slug(
                 slug, submission_id, submitted_at=now, form=draft.to_form(), expires_at=until, now=now
@@ -164,12 +164,12 @@ class Submissions:
             self.db.put(PersonLink(address=email, kind="submission", reference=slug, created_at=now)),
         ]
         if mailed:
-            content = {"name": draft.content.name, "words": [slug, submission_id]}
+            content = {"name": draft.content.resource_name, "words": [slug, submission_id]}
             writes.append(self.mailer.write("confirm-submission", email, submission_id, content))
         try:
             await self.db.transact_all(writes).unread()
         except Conflict as conflict:
-            raise await self._explain(conflict, slug, url, draft.content.name) from None
+            raise await self._explain(conflict, slug, url, draft.content.resource_name) from None
 
     async def _explain(self, conflict: Conflict, slug: str, url: str, name: str) -> AlreadyListed:
         """Return the error for a submission that another one was faster than."""
@@ -207,7 +207,7 @@ class Submissions:
         self, waiting: Unconfirmed, draft: Draft, decided_at: datetime, note: str | None
     ) -> list[Write[Any]]:
         item = make_resource(draft, waiting.slug, waiting.submission_id, waiting.submitted_at)
-        url = normalise_url(draft.content.url)
+        url = normalise_url(draft.content.resource_url)
         writes: list[Write[Any]] = [
             self.db.create(item),
             self.db.finish_confirmation(
@@ -225,7 +225,7 @@ class Submissions:
             ),
         ]
         if note is None:
-            content = {"name": draft.content.name, "words": [waiting.slug, waiting.submission_id]}
+            content = {"name": draft.content.resource_name, "words": [waiting.slug, waiting.submission_id]}
             cause = f"received {waiting.submission_id}"
             writes.append(self.mailer.write("submission-received", draft.submitter.email, cause, content))
         return writes
@@ -279,7 +279,7 @@ class Submissions:
             raise ResourceMissing("submission")
         if not isinstance(resource, Rejected):
             raise DecisionTaken(resource.resource_status)
-        if content.logo != resource.logo_image:
+        if content.logo_image != resource.logo_image:
             await require_uploaded(content, self.renew_logo)
         at = await next_moment(self.db, self.clock, slug)
         now = to_second(self.clock.millis())
@@ -293,7 +293,8 @@ class Submissions:
             await self.db.transact_all(writes).unread()
         except Conflict as conflict:
             if any(failure.position == 1 for failure in conflict.failures) and len(writes) > 3:
-                raise await self._explain(conflict, slug, normalise_url(content.url), content.name) from None
+                url = normalise_url(content.resource_url)
+                raise await self._explain(conflict, slug, url, content.resource_name) from None
             raise DecisionTaken((await find_resource(self.db, slug)).resource_status) from None
         return self._make_receipt(slug, submission_id, "pending")
 
@@ -304,7 +305,7 @@ SHOWN_REASONS = frozenset({"rejected", "unpublished"})
 
 async def require_uploaded(content: Content, has_logo: HasLogo | None) -> None:
     """Raise InvalidInput if content names a logo that was not uploaded."""
-    if content.logo and has_logo and not await has_logo(content.logo):
+    if content.logo_image and has_logo and not await has_logo(content.logo_image):
         raise InvalidInput([FieldError("resource.logoImage", "was not uploaded, or too long ago: upload it again")])
 
 
@@ -328,7 +329,7 @@ def make_resource(draft: Draft, slug: str, submission_id: str, at: datetime) -> 
 
 def move_claim(db: Kelifax, resource: Resource, content: Content, now: datetime) -> Sequence[Write[Any]]:
     """Return the writes that claim another URL for a resource and release the former one."""
-    old, new = normalise_url(resource.resource_url), normalise_url(content.url)
+    old, new = normalise_url(resource.resource_url), normalise_url(content.resource_url)
     if old == new:
         return []
     slug = resource.resource_slug

@@ -13,6 +13,7 @@ from typing import Any
 
 from hashrange import Clock, Conflict, Write
 from hashrange_systems.kelifax.errors import DecisionTaken
+from hashrange_systems.kelifax.model.content import read_content
 from hashrange_systems.kelifax.model.content_diff import FieldDifference, diff_fields
 from hashrange_systems.kelifax.model.draft import apply_changes, find_changes
 from hashrange_systems.kelifax.model.slug import is_stored_slug
@@ -21,7 +22,6 @@ from hashrange_systems.kelifax.schema import Kelifax, Published
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.moderation import Moderation
 from hashrange_systems.kelifax.service.quotas import Quotas
-from hashrange_systems.kelifax.service.resource_content import read_content
 from hashrange_systems.kelifax.service.resource_read import find_resource
 from hashrange_systems.shared.email_address import validate_email
 from hashrange_systems.shared.epoch import to_second

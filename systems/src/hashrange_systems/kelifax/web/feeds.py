@@ -12,12 +12,13 @@ import orjson
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS
 from hashrange_systems.kelifax.model.public_entry import ListedResource, PublicResource
 from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.web.dependencies import Deps
 from hashrange_systems.kelifax.web.listing_view import path_of_category
-from hashrange_systems.kelifax.web.page_renderer import name_category
+from hashrange_systems.kelifax.web.page_renderer import name_word
 from hashrange_systems.shared.errors import ResourceMissing
 from hashrange_systems.shared.reports.csv_export import write_csv
 from hashrange_systems.shared.text import is_unseen
@@ -25,10 +26,9 @@ from hashrange_systems.shared.text import is_unseen
 FEED_SIZE = 50
 FOR_AN_HOUR = {"Cache-Control": "public, max-age=3600"}
 EXPORTS = {"md": "text/markdown", "json": "application/json", "csv": "text/csv"}
-COLUMNS = (
-    "resourceSlug", "resourceName", "resourceUrl", "usagePurpose", "category", "tags", "pricing", "keyFeatures",
-    "useCases", "featured", "viewCount", "publishedAt",
-)  # fmt: skip
+COLUMNS = [
+    "resourceSlug", *(each.name for each in CONTENT_FIELDS if each.column), "featured", "viewCount", "publishedAt",
+]  # fmt: skip
 HEADER = [*COLUMNS, "damaged"]
 AT_ONCE = 50  # rows that are written before other requests have their turn
 
@@ -83,7 +83,7 @@ async def show_feed(deps: Deps) -> Response:
 async def show_category_feed(deps: Deps, category: str) -> Response:
     """List the newest resources of a category as RSS."""
     page = await deps.services.directory.browse(Filters(category=category), FEED_SIZE)
-    title = f"New in Kelifax: {name_category(category)}"
+    title = f"New in Kelifax: {name_word(category)}"
     return make_feed(deps.base_url, title, path_of_category(category), page.entries)
 
 
@@ -101,11 +101,12 @@ def make_feed(base_url: str, title: str, path: str, entries: Iterable[ListedReso
 def write_item(base_url: str, entry: ListedResource) -> str:
     """Return an item of a feed."""
     address = base_url + path_of_resource(entry.slug)
-    tags = "".join(f"<category>{escape_xml(tag)}</category>" for tag in (entry.category, *entry.tags) if tag)
+    words = [word for each in CONTENT_FIELDS if each.feed for word in each.words_of(entry)]
+    categories = "".join(f"<category>{escape_xml(word)}</category>" for word in words)
     return (
-        f"<item><title>{escape_xml(entry.name)}</title><link>{escape_xml(address)}</link>"
+        f"<item><title>{escape_xml(entry.resource_name)}</title><link>{escape_xml(address)}</link>"
         f'<guid isPermaLink="true">{escape_xml(address)}</guid><pubDate>{format_rfc(entry.published_at)}</pubDate>'
-        f"<description>{escape_xml(entry.purpose)}</description>{tags}</item>\n"
+        f"<description>{escape_xml(entry.usage_purpose)}</description>{categories}</item>\n"
     )
 
 
@@ -148,14 +149,15 @@ async def write_markdown(entries: AsyncIterator[PublicResource]) -> AsyncIterato
         by_category.setdefault(entry.category, []).append(entry)
     yield "# Kelifax\n"
     for category in sorted(by_category):
-        yield f"\n## {escape_markdown(name_category(category))}\n\n"
-        ordered = await asyncio.to_thread(sorted, by_category[category], key=lambda each: each.name.casefold())
+        yield f"\n## {escape_markdown(name_word(category))}\n\n"
+        ordered = await asyncio.to_thread(sorted, by_category[category], key=lambda each: each.resource_name.casefold())
         for number, entry in enumerate(ordered, 1):
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
             damage = " (damaged)" if entry.damage else ""
-            target = entry.url.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20").replace("\n", "")
-            yield f"- [{escape_markdown(entry.name)}](<{target}>) - {escape_markdown(entry.purpose)}{damage}\n"
+            target = entry.resource_url.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20").replace("\n", "")
+            name, purpose = escape_markdown(entry.resource_name), escape_markdown(entry.usage_purpose)
+            yield f"- [{name}](<{target}>) - {purpose}{damage}\n"
 
 
 def escape_markdown(text: str) -> str:
@@ -189,5 +191,5 @@ async def write_table(entries: AsyncIterator[PublicResource]) -> AsyncIterator[b
 def make_cells(entry: PublicResource) -> list[str]:
     """Return a row of the table."""
     shown = entry.to_json()
-    cells = [shown[name] for name in COLUMNS]
-    return [*("; ".join(cell) if isinstance(cell, list) else str(cell) for cell in cells), entry.damage or ""]
+    shown |= {each.name: "; ".join(each.words_of(entry)) for each in CONTENT_FIELDS if each.column}
+    return [*(str(shown[name]) for name in COLUMNS), entry.damage or ""]

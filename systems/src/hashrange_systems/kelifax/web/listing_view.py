@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
-from hashrange_systems.kelifax.model.draft import CATEGORIES, PRICING, normalise_tags
+from hashrange_systems.kelifax.model.content import CATEGORIES, FILTER_FIELDS
+from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, SearchQuery, Sort
 from hashrange_systems.kelifax.visitor_item import Facets
 
@@ -26,7 +27,7 @@ class ListFilters:
     text: str = ""
     category: str = ""
     tags: tuple[str, ...] = ()
-    pricing: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)  # words by the attributes that have them
     sort: Sort = "newest"
     page: int = 1
     after: str = ""
@@ -34,7 +35,7 @@ class ListFilters:
     @property
     def is_plain(self) -> bool:
         """Whether an index of the table alone answers: newest first, at most a category."""
-        return not (self.text or self.tags or self.pricing or self.page > 1) and self.sort == "newest"
+        return not (self.text or self.tags or self.choices or self.page > 1) and self.sort == "newest"
 
     def to_query(self) -> SearchQuery:
         """Return the search that the list shows."""
@@ -42,7 +43,7 @@ class ListFilters:
             text=self.text,
             category=self.category,
             tags=self.tags,
-            pricing=self.pricing,
+            choices=self.choices,
             sort=self.sort,
             offset=(self.page - 1) * PAGE_SIZE,
             limit=PAGE_SIZE,
@@ -75,11 +76,12 @@ def read_filters(params: QueryParams, default_sort: Sort = "newest") -> ListFilt
     page, sort = params.get("page", ""), params.get("sort", "")
     offered = [key for key, _label in (SEARCH_SORTS if default_sort == "relevance" else LIST_SORTS)]
     number = int(page) if page.isascii() and page.isdecimal() and len(page) < 6 else 1
+    words = [(each, params.get(each.name, "")) for each in FILTER_FIELDS]
     return ListFilters(
         text=" ".join(params.get("q", "")[:200].split()),
         category=params.get("category", "")[:100],
         tags=tuple(normalise_tags(params.getlist("tag")))[:MAX_TAGS],
-        pricing=params.get("pricing", "") if params.get("pricing") in PRICING else "",
+        choices={each.attribute: word for each, word in words if word in each.kind.options},
         sort=next((key for key in offered if key == sort), default_sort),
         page=max(1, min(number, MAX_OFFSET // PAGE_SIZE)),
         after=params.get("after", "")[:4000],
@@ -91,7 +93,8 @@ def make_link(path: str, filters: ListFilters, default_sort: Sort = "newest", fi
     given: list[tuple[str, str]] = [("q", filters.text)]
     given += [("category", filters.category if fixed != "category" else "")]
     given += [("tag", tag) for tag in (filters.tags[1:] if fixed == "tag" else filters.tags)]
-    given += [("pricing", filters.pricing), ("sort", filters.sort if filters.sort != default_sort else "")]
+    given += [(each.name, filters.choices.get(each.attribute, "")) for each in FILTER_FIELDS]
+    given += [("sort", filters.sort if filters.sort != default_sort else "")]
     given += [("page", str(filters.page) if filters.page > 1 else ""), ("after", filters.after)]
     query = urlencode([(name, value) for name, value in given if value])
     return f"{path}?{query}" if query else path

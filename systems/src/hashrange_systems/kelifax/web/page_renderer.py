@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 from zlib import crc32
 
@@ -13,13 +13,18 @@ from starlette.responses import HTMLResponse
 
 from hashrange import __version__
 from hashrange_systems.kelifax.logos.logos import NAME as LOGO_NAME
-from hashrange_systems.kelifax.model.draft import PRICING
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS, FILTER_FIELDS, Place
 from hashrange_systems.kelifax.model.slug import encode_slug
 from hashrange_systems.kelifax.model.web_address import find_host, show_host
 from hashrange_systems.shared.web.templating import find_mount_path, hash_static_files, make_environment
 
 STATIC = Path(__file__).with_name("static")
-CATEGORY_NAMES = {"ai": "AI"}
+WORD_NAMES = {"ai": "AI"}
+PLACED = {  # the fields of resources by where templates show them
+    **{place: [each for each in CONTENT_FIELDS if each.page == place] for place in get_args(Place)},
+    "card": [each for each in CONTENT_FIELDS if each.card],
+    "filter": FILTER_FIELDS,
+}
 HUES = 6
 FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never the text
     "voted": "Thank you, your vote is counted.",
@@ -79,11 +84,11 @@ class PageRenderer:
             "base_url": base_url,
             "version": __version__,
             "marks": hash_static_files(STATIC),
-            "pricing_words": PRICING,
+            "placed": PLACED,
             **more,
         }
         self._environment.filters |= {
-            "category_name": name_category,
+            "word_name": name_word,
             "segment": quote_segment,
             "slug_segment": encode_slug,
             "hue": find_hue,
@@ -110,9 +115,9 @@ class PageRenderer:
         return self.render(request, "error.html", status, title=title, text=text)
 
 
-def name_category(category: str) -> str:
-    """Return a category as the pages write it."""
-    return CATEGORY_NAMES.get(category, category[:1].upper() + category[1:])
+def name_word(word: str) -> str:
+    """Return a category or another word of a choice as the pages write it."""
+    return WORD_NAMES.get(word, word[:1].upper() + word[1:])
 
 
 def quote_segment(text: str) -> str:

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from hashrange import CursorInvalid
-from hashrange_systems.kelifax.model.draft import CATEGORIES, normalise_tags
+from hashrange_systems.kelifax.model.content import CATEGORIES
 from hashrange_systems.kelifax.model.public_entry import ListedResource
+from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.search.query import SearchQuery, Sort
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.visitor_item import Facets
@@ -30,7 +31,7 @@ from hashrange_systems.kelifax.web.listing_view import (
     path_of_category,
     read_filters,
 )
-from hashrange_systems.kelifax.web.page_renderer import name_category
+from hashrange_systems.kelifax.web.page_renderer import name_word
 from hashrange_systems.kelifax.web.worker_presence import describe_absence
 from hashrange_systems.shared.errors import ResourceMissing
 
@@ -83,7 +84,7 @@ async def show_category(request: Request, deps: Deps, category: str) -> Response
         return redirect_to_list(request, "/browse", filters)
     filters = replace(filters, category=category)
     path = path_of_category(category)
-    name = name_category(category)
+    name = name_word(category)
     view = ListingView(
         heading=name,
         title=f"{name} tools and resources",
@@ -138,7 +139,7 @@ async def render_list(
         categories=list_categories(facets),
         tags=offer_tags(facets, filters.tags),
         is_filtered=bool(
-            filters.tags or filters.pricing or (filters.category and view.action in ("/browse", "/search"))
+            filters.tags or filters.choices or (filters.category and view.action in ("/browse", "/search"))
         ),
     )
     if filters.is_plain and not view.has_words:
@@ -186,6 +187,6 @@ async def read_searched(deps: Deps, view: ListingView, filters: ListFilters) -> 
         next=after,
         scanned=found.by == "scan" and bool(filters.text),
         categories=found.facets if found.facets and not filters.category else view.categories,
-        indexable=view.indexable and filters.page == 1 and not (filters.pricing or len(filters.tags) > 1),
+        indexable=view.indexable and filters.page == 1 and not (filters.choices or len(filters.tags) > 1),
     )
     return shown, {"exact": exact, "similar": similar}

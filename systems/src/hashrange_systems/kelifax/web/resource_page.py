@@ -8,10 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.kelifax.model.draft import CONTENT_NAMES, find_changes, split_fields
+from hashrange_systems.kelifax.model.draft import find_changes, split_fields
 from hashrange_systems.kelifax.model.public_entry import PublicResource
 from hashrange_systems.kelifax.model.slug import path_of_resource
-from hashrange_systems.kelifax.search.query import SearchDocument
 from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, Posted, SlugPath
 from hashrange_systems.kelifax.web.resource_redirect import redirect_for_ever, redirect_to_resource
 from hashrange_systems.kelifax.web.structured_data import describe_resource
@@ -60,7 +59,6 @@ async def render_resource(
     known = "" if visitor.fresh else visitor.id
     score = await services.reviews.score(entry.slug)
     trend = await services.view_counts.trend(entry.slug, TREND_DAYS)
-    document = SearchDocument(slug=entry.slug, name=entry.name, category=entry.category, tags=entry.tags)
     return deps.show(
         request,
         visitor,
@@ -71,7 +69,7 @@ async def render_resource(
         is_kept=bool(known) and entry.slug in await services.favourites.list_favourites(known),
         collections=await services.favourites.list_collections(known) if known else (),
         reviews=await services.reviews.published(entry.slug),
-        related=await services.search.find_related(document, RELATED),
+        related=await services.search.find_related(entry, RELATED),
         trend=scale_trend([views for _day, views in trend]),
         views_lately=sum(views for _day, views in trend),
         json_ld=describe_resource(entry, score, deps.base_url),
@@ -178,7 +176,7 @@ async def confirm_review(request: Request, deps: Deps, _sent: LinkPosted, token:
 async def show_suggestion_form(request: Request, deps: Deps, visitor: Guest, slug: SlugPath) -> Response:
     """Show what is listed, to be changed."""
     entry = await find_editable(deps, slug)
-    return await render_suggestion(request, deps, visitor, entry, split_fields(read_fields(entry)))
+    return await render_suggestion(request, deps, visitor, entry, split_fields(entry.to_fields()))
 
 
 @router.post("/r/{slug}/suggest")
@@ -190,7 +188,7 @@ async def suggest(request: Request, deps: Deps, posted: Posted, slug: SlugPath) 
     try:
         form["resource"]["logoImage"] = await replace_logo(deps, posted.sent, form["resource"]["logoImage"])
         wanted = {**form["resource"], **form["details"]}
-        changes = find_changes(read_fields(entry), wanted)
+        changes = find_changes(entry.to_fields(), wanted)
         await deps.services.suggestions.suggest(slug, changes, posted.client, note, author)
     except ApplicationError as error:
         return await render_suggestion(
@@ -205,12 +203,6 @@ async def find_editable(deps: Deps, slug: str) -> PublicResource:
     if entry.damage:
         raise ResourceMissing("form: this entry is damaged, and the moderators know it")
     return entry
-
-
-def read_fields(entry: PublicResource) -> dict[str, Any]:
-    """Return the fields of a resource as the form has them."""
-    shown = entry.to_json()
-    return {name: shown[name] for name in CONTENT_NAMES}
 
 
 async def render_suggestion(
@@ -296,7 +288,7 @@ async def show_owner_form(request: Request, deps: Deps, token: str) -> Response:
     """Show a listing to its owner, to be edited."""
     listing = await deps.services.ownerships.open_listing(token)
     entry = await deps.services.directory.find(listing.resource_slug)
-    return await render_owner_form(request, deps, token, entry, split_fields(read_fields(entry)))
+    return await render_owner_form(request, deps, token, entry, split_fields(entry.to_fields()))
 
 
 @router.post("/owner/{token}")

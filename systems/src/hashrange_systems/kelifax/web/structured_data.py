@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from markupsafe import Markup
 
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS
 from hashrange_systems.kelifax.model.public_entry import PublicResource
 from hashrange_systems.kelifax.model.slug import path_of_resource
 from hashrange_systems.kelifax.service.reviews import PublicScore
@@ -16,20 +17,14 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 def describe_resource(entry: PublicResource, score: PublicScore, base_url: str) -> Markup:
     """Return the JSON-LD of a resource; it cannot end the element that it is in."""
-    free = "free" in entry.pricing or "open source" in entry.pricing
     described: dict[str, Any] = {
         "@context": "https://schema.org",
         "@type": "SoftwareApplication",
-        "name": entry.name,
-        "description": entry.purpose,
-        "url": entry.url,
         "mainEntityOfPage": base_url + path_of_resource(entry.slug),
-        "applicationCategory": entry.category,
-        "keywords": ", ".join(entry.tags),
         "datePublished": f"{entry.published_at:%Y-%m-%d}",
     }
-    if free:
-        described["offers"] = {"@type": "Offer", "price": "0", "priceCurrency": "USD"}
+    for each in CONTENT_FIELDS:
+        described |= each.json_ld(each.value_of(entry)) if each.json_ld else {}
     if score.mean is not None:
         described["aggregateRating"] = {
             "@type": "AggregateRating",

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from hashrange_systems.kelifax.model.draft import CATEGORIES, LESSON_TYPES, PRICING
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS, ContentField
+from hashrange_systems.kelifax.model.field_kind import Control
 from hashrange_systems.shared.errors import FieldError
-
-Kind = Literal["text", "url", "email", "tel", "area", "select", "tags", "ticks", "file", "lines", "lessons"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +20,7 @@ class FormField:
 
     path: str
     label: str
-    kind: Kind = "text"
+    control: Control | Literal["email", "tel"] = "text"
     help: str = ""
     longest: int = 0
     most: int = 0  # rows of a list
@@ -45,72 +44,27 @@ class Step:
     fields: tuple[FormField, ...]
 
 
-RESOURCE = Step(
-    "The resource",
-    "resource",
-    (
-        FormField(path="resource.resourceName", label="Name", longest=100),
-        FormField(
-            path="resource.resourceUrl", label="Address", kind="url", longest=2000, help="Such as https://example.com"
-        ),
-        FormField(
-            path="resource.usagePurpose",
-            label="Purpose",
-            kind="area",
-            longest=500,
-            help="20 to 500 characters. Say what one does with it, and for whom it is.",
-        ),
-        FormField(path="resource.category", label="Category", kind="select", options=CATEGORIES),
-        FormField(path="resource.pricing", label="Pricing", kind="ticks", options=PRICING, required=False),
-        FormField(
-            path="resource.tags",
-            label="Tags",
-            kind="tags",
-            required=False,
-            help="Up to 10, separated by commas: editor, open source",
-        ),
-        FormField(
-            path="resource.logoImage",
-            label="Logo",
-            kind="file",
-            required=False,
-            help="PNG, JPEG or WebP, at most 2 MB. It is shown once the resource is approved.",
-        ),
-    ),
-)
-DETAILS = Step(
-    "Details",
-    "details",
-    (
-        FormField(
-            path="details.keyFeatures",
-            label="Key features",
-            kind="lines",
-            longest=200,
-            most=10,
-            first=3,
-            help="3 to 10, each 10 to 200 characters.",
-        ),
-        FormField(
-            path="details.useCases",
-            label="Use cases",
-            kind="lines",
-            longest=300,
-            most=8,
-            first=2,
-            help="2 to 8, each 15 to 300 characters.",
-        ),
-        FormField(
-            path="details.learningResources",
-            label="Where to learn it",
-            kind="lessons",
-            most=5,
-            required=False,
-            options=LESSON_TYPES,
-            help="Up to 5 pages, courses or videos.",
-        ),
-    ),
-)
+def make_field(entry: ContentField) -> FormField:
+    """Return the field of a form for one of a resource."""
+    kind = entry.kind
+    return FormField(
+        path=entry.path,
+        label=entry.label,
+        control=kind.control,
+        help=entry.help,
+        longest=kind.length[-1],
+        most=kind.amount[-1],
+        first=max(1, kind.amount[0]),
+        required=kind.required,
+        options=kind.options,
+    )
+
+
+def make_step(title: str, section: str) -> Step:
+    """Return the page of the form for a section of the fields of a resource."""
+    return Step(title, section, tuple(make_field(each) for each in CONTENT_FIELDS if each.section == section))
+
+
 SUBMITTER = Step(
     "You",
     "submitter",
@@ -120,16 +74,16 @@ SUBMITTER = Step(
         FormField(
             path="submitter.companyEmail",
             label="E-mail address",
-            kind="email",
+            control="email",
             autocomplete="email",
             help="We send a link to confirm it, and what the moderators decide.",
         ),
         FormField(path="submitter.company", label="Company", longest=100, required=False, autocomplete="organization"),
-        FormField(path="submitter.phoneNumber", label="Telephone", kind="tel", required=False, autocomplete="tel"),
+        FormField(path="submitter.phoneNumber", label="Telephone", control="tel", required=False, autocomplete="tel"),
     ),
 )
-STEPS = (RESOURCE, DETAILS, SUBMITTER)
-CONTENT_STEPS = (RESOURCE, DETAILS)  # of a resubmission, a suggestion and an owner's edit
+CONTENT_STEPS = (make_step("The resource", "resource"), make_step("Details", "details"))  # also of other edits
+STEPS = (*CONTENT_STEPS, SUBMITTER)
 
 
 class PostedFields(Protocol):
@@ -153,7 +107,7 @@ def read_form(sent: PostedFields, steps: Sequence[Step] = STEPS) -> dict[str, di
 
 def read_field(sent: PostedFields, field: FormField) -> Any:
     """Return the value of a field in the form of the original system."""
-    match field.kind:
+    match field.control:
         case "tags":
             return [tag for part in sent.text(field.path).split(",") if (tag := part.strip())]
         case "ticks":

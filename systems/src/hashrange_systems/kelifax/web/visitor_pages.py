@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from hashrange_systems.kelifax.model.draft import CATEGORIES
+from hashrange_systems.kelifax.model.content import CATEGORIES
 from hashrange_systems.kelifax.model.public_entry import ListedResource
 from hashrange_systems.kelifax.web.dependencies import Deps, Guest, LinkPosted, Posted, SlugPath
 from hashrange_systems.kelifax.web.resource_page import explain

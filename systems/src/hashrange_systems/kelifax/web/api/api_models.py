@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
-from hashrange_systems.kelifax.model.public_entry import ListedResource, PublicResource, format_time
+from hashrange_systems.kelifax.model.content import CONTENT_FIELDS, LISTED_FIELDS, ContentField
+from hashrange_systems.kelifax.model.draft import CONTENT_SECTIONS, split_fields
 
 EXAMPLE_FORM: dict[str, Any] = {
     "submitter": {"firstName": "Zoë", "lastName": "Díaz", "companyEmail": "zoe@example.com", "company": "Example"},
-    "resource": {
-        "resourceName": "Amazing Dev Tool",
-        "resourceUrl": "https://amazingdevtool.example",
-        "usagePurpose": "Generates the code that developers write again and again.",
-        "category": "development",
-        "tags": ["productivity", "automation"],
-    },
-    "details": {
-        "keyFeatures": ["Automated code generation", "Integrated debugging tools", "Real-time collaboration"],
-        "useCases": ["Rapid prototyping for startups", "Enterprise application development"],
-        "learningResources": [{"title": "Guide", "url": "https://docs.example", "type": "documentation"}],
-    },
+    **split_fields({each.name: each.example for each in CONTENT_FIELDS if each.example is not None}),
+}
+
+
+def describe_section(section: str) -> dict[str, Any]:
+    """Return the JSON schema of a section of the form."""
+    entries = [each for each in CONTENT_FIELDS if each.section == section]
+    return {
+        "type": "object",
+        "properties": {each.name: {"description": each.label, **each.kind.form_schema} for each in entries},
+        "required": [each.name for each in entries if each.kind.required],
+        "additionalProperties": False,
+    }
+
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"submitter": {"type": "object"}, **{name: describe_section(name) for name in CONTENT_SECTIONS}},
+    "required": ["submitter", *CONTENT_SECTIONS],
+    "additionalProperties": False,
 }
 
 
@@ -32,37 +42,40 @@ class CamelModel(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class LessonModel(CamelModel):
-    """Where a resource can be learned."""
+def list_types(entries: Iterable[ContentField]) -> dict[str, Any]:
+    """Return the types of fields in JSON; only what may be null may be left out."""
+    return {
+        each.attribute: (each.kind.shown, Field(... if each.kind.empty is not None else None, title=each.label))
+        for each in entries
+    }
 
-    title: str
-    url: str
-    type: str
+
+if TYPE_CHECKING:
+
+    class ListedContentModel(CamelModel):
+        """The fields of resources that lists have."""
+
+    class ContentModel(ListedContentModel):
+        """All fields of resources."""
+
+else:
+    ListedContentModel = create_model("ListedContentModel", __base__=CamelModel, **list_types(LISTED_FIELDS))
+    ContentModel = create_model("ContentModel", __base__=ListedContentModel, **list_types(CONTENT_FIELDS))
 
 
-class ListedResourceModel(CamelModel):
+class ListedResourceModel(ListedContentModel):
     """A resource in a list; `damaged` says why another program stored it in a form that cannot be read."""
 
     resource_slug: str
-    resource_name: str
-    resource_url: str
-    usage_purpose: str
-    category: str
-    logo_image: str | None = None
-    tags: list[str] = []
-    pricing: list[str] = []
     featured: bool = False
     view_count: int = 0
     published_at: str | None = None
     damaged: str | None = None
 
 
-class ResourceModel(ListedResourceModel):
+class ResourceModel(ContentModel, ListedResourceModel):
     """A resource; of a damaged one, the raw texts are shown too."""
 
-    key_features: list[str] = []
-    use_cases: list[str] = []
-    learning_resources: list[LessonModel] = []
     raw: dict[str, str] | None = None
 
 
@@ -100,27 +113,3 @@ class LogoModel(CamelModel):
     """A stored logo: its name is the `logoImage` of a submission."""
 
     logo_image: str
-
-
-def show_listed(entry: ListedResource | Any) -> dict[str, Any]:
-    """Return an entry of a list or of a search."""
-    published = entry.published_at
-    return {
-        "resource_slug": entry.slug,
-        "resource_name": entry.name,
-        "resource_url": entry.url,
-        "usage_purpose": entry.purpose,
-        "category": entry.category,
-        "logo_image": entry.logo or None,
-        "tags": list(entry.tags),
-        "pricing": list(entry.pricing),
-        "featured": entry.featured,
-        "view_count": entry.views,
-        "published_at": format_time(published),
-        "damaged": entry.damage or None,
-    }
-
-
-def show_whole(entry: PublicResource) -> ResourceModel:
-    """Return a resource with everything that is public."""
-    return ResourceModel.model_validate(entry.to_json())

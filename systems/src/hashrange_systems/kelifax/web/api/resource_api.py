@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 
 from hashrange_systems.kelifax.application import Application
-from hashrange_systems.kelifax.model.draft import PRICING
+from hashrange_systems.kelifax.model.content import FILTER_FIELDS
 from hashrange_systems.kelifax.model.slug import decode_slug
 from hashrange_systems.kelifax.search.query import MAX_OFFSET, SearchQuery, Sort
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.web.api.api_models import (
     EXAMPLE_FORM,
+    FORM,
     FoundResource,
     FoundResources,
     ListedResourceModel,
@@ -22,8 +24,6 @@ from hashrange_systems.kelifax.web.api.api_models import (
     ResourceModel,
     ResourcePage,
     SubmittedModel,
-    show_listed,
-    show_whole,
 )
 from hashrange_systems.shared.errors import ApplicationError, FieldError, InvalidInput
 from hashrange_systems.shared.web.pages import get_dependencies
@@ -41,7 +41,7 @@ Different = Annotated[bool, Query(description="The resource is another one, alth
 FORM_SCHEMA = {
     "requestBody": {
         "required": True,
-        "content": {"application/json": {"schema": {"type": "object"}, "example": EXAMPLE_FORM}},
+        "content": {"application/json": {"schema": FORM, "example": EXAMPLE_FORM}},
     }
 }
 PICTURE_SCHEMA = {
@@ -88,35 +88,62 @@ class ApiDependencies:
 
 ApiDeps = Annotated[ApiDependencies, Depends(get_dependencies)]
 
+
+async def read_choices(**given: str | None) -> dict[str, str]:
+    """Return the words of the filters that are given, by attribute; raise InvalidInput for one that there is not."""
+    wrong = [
+        FieldError(each.name, f"must be one of {', '.join(each.kind.options)}")
+        for each in FILTER_FIELDS
+        if given[each.attribute] and given[each.attribute] not in each.kind.options
+    ]
+    if wrong:
+        raise InvalidInput(wrong)
+    return {name: word for name, word in given.items() if word}
+
+
+read_choices.__signature__ = Signature(  # type: ignore[attr-defined]  # FastAPI reads it: a parameter for each filter
+    [
+        Parameter(
+            each.attribute,
+            Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                str | None, Query(alias=each.name, description=f"One of {', '.join(each.kind.options)}.")
+            ],
+        )
+        for each in FILTER_FIELDS
+    ]
+)
+Choices = Annotated[dict[str, str], Depends(read_choices)]
+
 router = APIRouter()
 
 
 @router.get("/resources", responses=REFUSED)
 async def list_resources(
     deps: ApiDeps,
+    choices: Choices,
     category: str | None = None,
     tag: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
-    pricing: str | None = None,
     sort: Annotated[str, Query(pattern="^(newest|name|popular)$")] = "newest",
     limit: Annotated[int, Query(ge=1, le=MAX_SIZE)] = DEFAULT_SIZE,
     after: Annotated[str | None, Query(max_length=4000)] = None,
 ) -> ResourcePage:
     """List published resources, newest first: the filters combine, and a cursor continues the list."""
-    if pricing is not None and pricing not in PRICING:
-        raise InvalidInput([FieldError("pricing", f"must be one of {', '.join(PRICING)}")])
     chosen: Any = sort
     filters = Filters(
-        category=None if category == "all" else category, tags=tuple(tag[:8]), pricing=pricing, sort=chosen
+        category=None if category == "all" else category, tags=tuple(tag[:8]), choices=choices, sort=chosen
     )
     page = await deps.services.directory.browse(filters, limit, after)
-    shown = [ListedResourceModel.model_validate(show_listed(entry)) for entry in page.entries]
+    shown = [ListedResourceModel.model_validate(entry.to_json()) for entry in page.entries]
     return ResourcePage(resources=shown, cursor=page.cursor)
 
 
 @router.get("/resources/{slug:path}", responses=MISSING, response_model_exclude_none=True)
 async def get_resource(deps: ApiDeps, slug: str) -> ResourceModel:
     """Return a published resource, also by a former slug; one that is no safe segment is `~` and its base64url."""
-    return show_whole(await deps.services.directory.find(decode_slug(slug)))
+    found = await deps.services.directory.find(decode_slug(slug))
+    return ResourceModel(**found.to_json())
 
 
 @router.post("/resources", status_code=201, responses=REFUSED, openapi_extra=FORM_SCHEMA)
@@ -160,10 +187,10 @@ async def upload_logo(deps: ApiDeps, request: Request) -> LogoModel:
 @router.get("/search")
 async def search_resources(
     deps: ApiDeps,
+    choices: Choices,
     q: Annotated[str, Query(max_length=200)] = "",
     category: str = "",
     tag: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
-    pricing: str = "",
     sort: Annotated[str, Query(pattern="^(relevance|newest|name|popular)$")] = "relevance",
     limit: Annotated[int, Query(ge=1, le=MAX_SIZE)] = DEFAULT_SIZE,
     offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
@@ -171,10 +198,10 @@ async def search_resources(
     """Find resources that have all words; those with another spelling come last."""
     chosen: Sort = sort  # type: ignore[assignment]  # the pattern allows these only
     query = SearchQuery(
-        text=q, category=category, tags=tuple(tag[:8]), pricing=pricing, sort=chosen, limit=limit, offset=offset
+        text=q, category=category, tags=tuple(tag[:8]), choices=choices, sort=chosen, limit=limit, offset=offset
     )
     found = await deps.services.search.find(query)
-    shown = [FoundResource(**show_listed(hit.document), typo=hit.typo) for hit in found.hits]
+    shown = [FoundResource.model_validate({**hit.document.to_json(), "typo": hit.typo}) for hit in found.hits]
     return FoundResources(resources=shown, total=found.total, by=found.by)
 
 
