@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup clients up test test-clones test-pythons check lint types format hooks bench docs build extras lock clean
+.PHONY: help setup clients up test test-clones test-pythons check lint types lengths format hooks bench docs build extras lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ lint: setup ## Check format, lint rules and import layers
 
 types: setup ## Check types, strictly
 	$(BIN)/mypy
+
+lengths: ## Print the longest files and functions, for a reader to judge
+	@$(PYTHON) scripts/lengths.py src systems/src
 
 format: setup ## Format the code and apply the safe lint fixes
 	$(BIN)/ruff format .

@@ -1,7 +1,6 @@
 """The rules of the source tree that a linter does not know; CONTRIBUTING.md gives their reasons."""
 
 import ast
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,18 +8,9 @@ import pytest
 
 from tests.architecture.syntax import PACKAGES, ROOT, find_statements, list_modules, parse_file, select_statements
 
-MAX_FILE_LINES = 500
-MAX_FUNCTION_LINES = 60
 NAMES_THAT_ROT = {"base", "common", "helpers", "manager", "utils"}
 SQLITE_LIBRARIES = {"apsw", "sqlite3"}
 TERMINAL_LIBRARIES = {"click", "rich", "typer"}
-
-
-def list_written_files() -> Iterator[Path]:
-    for folder in ("src", "systems", "tests", "bench"):
-        for parent, folders, names in os.walk(ROOT / folder):
-            folders[:] = sorted(name for name in folders if name != "node_modules" and not name.startswith("."))
-            yield from (Path(parent, name) for name in sorted(names) if name.endswith(".py"))
 
 
 def relative(paths: list[Path]) -> list[str]:
@@ -39,14 +29,6 @@ def modules_that_import(libraries: set[str]) -> list[str]:
     return relative([path for path in list_modules() if libraries & {*imported_libraries(find_statements(path))}])
 
 
-def functions_longer_than(limit: int, statements: list[ast.stmt]) -> Iterator[str]:
-    for node in statements:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            if lines > limit:
-                yield f"{node.name} has {lines} lines"
-
-
 def test_the_package_is_where_these_rules_look():
     assert {package / "__init__.py" for package in PACKAGES} <= set(list_modules())
 
@@ -60,20 +42,6 @@ def test_every_module_opens_with_a_docstring():
 def test_no_module_has_a_name_that_attracts_everything():
     named = [path for path in list_modules() if NAMES_THAT_ROT & {path.stem, path.parent.name}]
     assert relative(named) == []
-
-
-def test_no_file_is_longer_than_a_reader_can_hold():
-    long = [path for path in list_written_files() if len(path.read_text("utf-8").splitlines()) > MAX_FILE_LINES]
-    assert relative(long) == []
-
-
-def test_no_function_is_longer_than_a_screen():
-    long = {
-        str(path.relative_to(ROOT)): found
-        for path in list_modules()
-        if (found := list(functions_longer_than(MAX_FUNCTION_LINES, find_statements(path))))
-    }
-    assert long == {}
 
 
 def test_only_the_store_speaks_to_sqlite():

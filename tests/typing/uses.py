@@ -15,6 +15,7 @@ from hashrange import Conflict, CursorInvalid, Get, Latest, ManualClock, NotFoun
 from hashrange_systems.aura import first
 from hashrange_systems.checks import schema as checks
 from hashrange_systems.checks.field_types import Result
+from hashrange_systems.checks.history_schema import Run
 from hashrange_systems.shuttle import schema as shuttle
 from hashrange_systems.shuttle.schema import Cancelled, Completed, Failed, Operator, Processing, Queued, Shuttle
 from tests.typing.designs import aura, kelifax
@@ -348,7 +349,7 @@ async def run_due(db: checks.Checks, shard: str, now: datetime) -> int:
         assert_type(check, checks.Scheduled)  # the update answers with the whole item
         seen: Result = {"status": "UP", "responseTime": 250}
         assert_type(await db.record(check, last_executed_at=now, last_result=seen), checks.Active)
-        await db.create(checks.Run(checkid=check.checkid, at=now, result=seen))
+        await db.create(Run(checkid=check.checkid, at=now, result=seen))
         runs += 1
     return runs
 

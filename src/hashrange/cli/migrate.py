@@ -145,26 +145,43 @@ def load_migration(name: str) -> Migration:
 def _follow(run: MigrationRun, *, once: bool) -> None:
     from hashrange.session.outage import Outage
 
-    total = run.follow()
+    shown = set[str]()
+    total = _apply_changes(run, shown)
     typer.echo(f"{count_of(total, 'change')} applied")
     outage, pause = Outage("migrate follow"), 1.0
     try:
         while not once:
             time.sleep(pause)
-            count, pause = _follow_again(run, outage)
+            count, pause = _follow_again(run, outage, shown)
             if count:
                 total += count
                 typer.echo(f"{count_of(total, 'change')} applied")
     except KeyboardInterrupt:
         typer.echo()
+    if run.collisions:
+        typer.secho(f"{count_of(len(run.collisions), 'collision')}: the target keeps what it had", fg="red", err=True)
+        raise typer.Exit(2)
 
 
-def _follow_again(run: MigrationRun, outage: Outage) -> tuple[int, float]:
+def _apply_changes(run: MigrationRun, shown: set[str]) -> int:
+    """Follow once, show collisions that were not shown before, and return the number of changes."""
+    with CountDisplay("Reading the source") as display:
+        count = run.follow(report=display.update)
+    found = [str(collision) for collision in run.collisions]
+    for text in found:
+        if text not in shown and len(shown) < MAX_SHOWN:
+            shown.add(text)
+            typer.secho(f"  {text}", fg="red")
+    shown.intersection_update(found)
+    return count
+
+
+def _follow_again(run: MigrationRun, outage: Outage, shown: set[str]) -> tuple[int, float]:
     """Return the number of changes since the last time, and the seconds to wait; raise what is no outage."""
     from hashrange.core.errors import HashrangeError
 
     try:
-        count = run.follow()
+        count = _apply_changes(run, shown)
     except HashrangeError as error:
         pause = outage.pause(error)
         if pause is None:

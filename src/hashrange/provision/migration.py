@@ -26,13 +26,13 @@ from typing_extensions import TypeVar
 
 from hashrange.client.keyring import Keyring
 from hashrange.client.transport import Transport
-from hashrange.core.errors import Conflict, HashrangeError, PlanError, StreamTrimmed
+from hashrange.core.errors import Conflict, PlanError, StreamTrimmed
 from hashrange.core.values import Item as Raw
 from hashrange.provision.item_conversion import convert_item, is_of
 from hashrange.provision.item_repair import roots_of
 from hashrange.provision.item_transfer import SEGMENTS, ReportCount
 from hashrange.provision.job_record import JobPart, JobRecords, RecordedScan, count_written, job_table, open_jobs
-from hashrange.provision.key_collision import Collision, TableItem, TargetKeys, digest_key
+from hashrange.provision.key_collision import Collision, TargetKeys, digest_key
 from hashrange.provision.live_table import describe_table
 from hashrange.provision.migration_changes import MigrationChanges
 from hashrange.provision.migration_report import (
@@ -43,7 +43,7 @@ from hashrange.provision.migration_report import (
     MigrationReport,
     classes_in,
 )
-from hashrange.provision.migration_source import MigrationSource
+from hashrange.provision.migration_source import NO_KEYS, MigrationSource
 from hashrange.provision.migration_target import MigrationTarget
 from hashrange.provision.plan_executor import create_tables
 from hashrange.provision.table_scan import BEGIN, check_segments, scan_pages
@@ -51,6 +51,7 @@ from hashrange.schema.declare import introspection
 from hashrange.schema.declare.model import Item
 from hashrange.schema.declare.table import Declared, Table
 from hashrange.session.item_change import ItemChange
+from hashrange.session.outage import is_outage
 from hashrange.session.stream_consumer import Consumer
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - an item
@@ -204,6 +205,7 @@ class MigrationRun:
         with count_written("copy", lambda: found.written):
             for table in self.source.tables:
                 self._copy_table(table, jobs, segments, found, keys, report)
+        self.changes.keys = keys
         self._enter("following")
         return found
 
@@ -248,37 +250,37 @@ class MigrationRun:
     def _note(self, keys: TargetKeys, conversions: list[Conversion], report: MigrationReport) -> None:
         """Note what items become, and report two that become the same one, unless one has changed meanwhile."""
         for each in conversions:
-            for collision in keys.add((each.table, each.key), each.stored):
+            source = each.table, each.key
+            for target in each.stored:
+                others = keys.add(source, digest_key(*target))
+                if not others:
+                    continue
                 if len(report.collisions) == MAX_LISTED:
                     report.collided += 1
-                elif self._is_current(collision):
-                    report.collided += 1
-                    report.collisions.append(collision)
+                elif collision := self.source.find_collision([*others, source], target):
+                    report.add_collision(collision)
 
-    def _is_current(self, collision: Collision) -> bool:
-        """Return whether both items of the source still become the same one, as they are now."""
-        wanted, pair = digest_key(*collision.target), [collision.first, collision.second]
-        raws = self.source.read(pair, "collision")
-        return all(
-            raw is not None and any(digest_key(*item) == wanted for item in self._convert_raw(table, raw))
-            for (table, _), raw in zip(pair, raws, strict=True)
-        )
+    @property
+    def collisions(self) -> list[Collision]:
+        """The items of the source that `follow` has found to become the same item of the target.
 
-    def _convert_raw(self, table: Table, raw: Raw) -> list[TableItem]:
-        """Return what a stored item becomes; nothing if it cannot be read or converted."""
-        try:
-            return self.source.convert_raw(table, raw)
-        except HashrangeError:
-            return []
+        The target keeps the item that it had, until only one of them is left that becomes it.
+        """
+        return list(self.changes.collisions.values())
 
-    def follow(self) -> int:
-        """Apply the changes of the source since the last time, and return how many there were."""
+    def follow(self, *, report: ReportCount | None = None) -> int:
+        """Apply the changes of the source since the last time, and return how many there were.
+
+        Before the first change, the source is read once, to know what becomes which item of the target; `report` is
+        called with the progress of that.
+        """
         self._require("following")
-        self.changes.changed = 0
+        self.changes.begin(report)
         try:
             return self._follow_once()
         except StreamTrimmed as error:
             self._enter("new")
+            self.changes.keys = None
             self._consumer().forget().run()
             raise PlanError(
                 f"The migration {self.migration.name!r} has not followed {error.shard.partition('/')[0]} for a day, "
@@ -318,9 +320,9 @@ class MigrationRun:
         found.add_difference("missing", missing)
         found.add_difference("differing", differing)
         if repair:
-            self.target.put_missing(missing)
+            self.target.put_missing(item for item in missing if not self.changes.find_collision(item))
         if allow_loss:
-            self.target.put(differing, "verify")
+            self.target.put([item for item in differing if not self.changes.find_collision(item)], "verify")
 
     def _verify_surplus(self, expected: TargetKeys, found: MigrationReport, *, allow_loss: bool) -> None:
         """Find items of the target that no source item becomes, of the classes that the conversions return."""
@@ -371,7 +373,13 @@ class MigrationRun:
                 f"{self.changed:,} changes while it was compared. They have been applied. Stop the program, then run "
                 f"{self._advise('switch')} again."
             )
-        if found.failed or found.collided or found.missing or not (found or keep_differences):
+        if found.collided:
+            raise PlanError(
+                f"The migration {self.migration.name!r} cannot be switched: {found.differences}. Change or delete one "
+                f"of two such items, and {self._advise('switch')} again; or give the target a key that distinguishes "
+                "them, or let the conversion drop one."
+            )
+        if found.failed or found.missing or not (found or keep_differences):
             raise PlanError(
                 f"The migration {self.migration.name!r} cannot be switched: {found.differences}. "
                 f"{self._advise('verify', 'repair')} writes missing items. If a program has written differing or "
@@ -422,7 +430,7 @@ class MigrationRun:
     def _consumer(self, handle: Callable[[ItemChange[Any]], None] | None = None) -> Consumer:
         """Return the consumer of the source's streams. It sets aside what cannot be read; `verify` reports it."""
         consumer = Consumer(self.source.session, self.source.tables, self.job, checkpoint_table, attempts=2)
-        consumer.stops_in_outages = True
+        consumer.stops_at = _is_no_fault_of_an_item
         for model in self.migration.functions:
             consumer.on(model)(handle or self._apply_change)
         if handle is None:
@@ -431,6 +439,11 @@ class MigrationRun:
 
     def _apply_change(self, change: ItemChange[Any]) -> None:
         self.changes.apply([change])
+
+
+def _is_no_fault_of_an_item(error: Exception) -> bool:
+    """Return whether an error is that of the database or of the keyring, and not of the change that met it."""
+    return is_outage(error) or isinstance(error, NO_KEYS)
 
 
 def _skip(_change: ItemChange[Any]) -> None:

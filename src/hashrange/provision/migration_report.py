@@ -99,6 +99,11 @@ class MigrationReport(Struct):
         if len(self.failures) < MAX_LISTED:
             self.failures.append(str(error) if isinstance(error, Unreadable) else f"{show_key(item)}: {error}")
 
+    def add_collision(self, collision: Collision) -> None:
+        """Count two items that become the same one, and remember the first with their keys."""
+        self.collided += 1
+        self.collisions.append(collision)
+
     def add_difference(self, kind: Difference, items: list[TableItem]) -> None:
         """Count items that are missing, differ or are surplus, and remember the first keys."""
         setattr(self, kind, getattr(self, kind) + len(items))
@@ -111,8 +116,13 @@ class MigrationReport(Struct):
         counts: dict[Difference, int] = {"missing": self.missing, "differing": self.differing, "surplus": self.surplus}
         parts = [f"{count:,} {kind}{self._show_keys(kind, count)}" for kind, count in counts.items() if count]
         parts += [f"{self.failed:,} could not be converted"] if self.failed else []
-        parts += [f"{self.collided:,} become what others become too"] if self.collided else []
+        parts += [f"{self.collided:,} become what others become too{self._show_collisions()}"] if self.collided else []
         return "; ".join(parts) or "no differences"
+
+    def _show_collisions(self) -> str:
+        shown = [collision.keys for collision in self.collisions[:MAX_EXAMPLES]]
+        more = ["..."] if self.collided > len(shown) else []
+        return f": {', '.join([*shown, *more])}"
 
     def _show_keys(self, kind: Difference, count: int) -> str:
         shown = self.keys.get(kind, [])

@@ -10,7 +10,7 @@ from hashrange.core.errors import HashrangeError, KeyRefused, TransportError, Un
 from hashrange.core.values import Item as Raw
 from hashrange.provision.item_conversion import Functions, convert_item, is_of
 from hashrange.provision.item_transfer import SEGMENTS, ReportCount
-from hashrange.provision.key_collision import TableItem
+from hashrange.provision.key_collision import Collision, TableItem, digest_key, key_of_item
 from hashrange.provision.live_table import describe_table
 from hashrange.provision.migration_report import Conversion, MigrationReport
 from hashrange.provision.table_plan import require_tables
@@ -83,6 +83,29 @@ class MigrationSource:
         if item is None or not isinstance(item, tuple(self.functions)):
             return []
         return list(convert_item(self.functions, self.targets, item, (table, {})).stored)
+
+    def convert_now(self, sources: Sequence[TableItem]) -> list[list[TableItem] | None]:
+        """Return what items of the source become as they are now, None for each that cannot be converted."""
+        raws = self.read(sources, "collision")
+        return [self._convert_or_none(table, raw) for (table, _), raw in zip(sources, raws, strict=True)]
+
+    def _convert_or_none(self, table: Table, raw: Raw | None) -> list[TableItem] | None:
+        try:
+            return [] if raw is None else self.convert_raw(table, raw)
+        except NO_KEYS:
+            raise
+        except HashrangeError:
+            return None
+
+    def find_collision(self, sources: Sequence[TableItem], target: TableItem) -> Collision | None:
+        """Return the collision of the first two of these items that become a target key as they are now."""
+        digest = digest_key(*target)
+        current = [
+            source
+            for source, found in zip(sources, self.convert_now(sources), strict=True)
+            if found is not None and any(digest_key(*item) == digest for item in found)
+        ]
+        return Collision(current[0], current[1], key_of_item(target)) if current[1:] else None
 
     def read(self, keys: Sequence[TableItem], pattern: str) -> list[Raw | None]:
         """Return the stored items of these keys as they are now, in the same order."""

@@ -35,7 +35,7 @@ from hashrange.core.wire import Wire
 from hashrange.schema.declare.model import Model
 from hashrange.schema.declare.table import Table
 from hashrange.session.item_change import ItemChange, read_change, records_of, table_of_record
-from hashrange.session.outage import Outage, is_outage
+from hashrange.session.outage import Outage
 from hashrange.session.runnable import Runnable, Task
 from hashrange.session.session import Session
 from hashrange.session.steps import Call, Handle, Pause, Steps, backoff
@@ -107,7 +107,7 @@ class Consumer(Runnable[int]):
         self._iterators: dict[tuple[str, str], str] = {}  # by shard and last handled record
         self._stopped = threading.Event()
         self._handled = 0  # records, in all passes
-        self.stops_in_outages = False  # raise the error of a handler that met an outage, instead of setting aside
+        self.stops_at: Callable[[Exception], bool] = _never  # raise such an error of a handler
 
     def on(self, model: type[M]) -> Callable[[Callable[[ItemChange[M]], R]], Callable[[ItemChange[M]], R]]:
         """Call the decorated function for each change of an item that is of this class before it or after it."""
@@ -341,7 +341,7 @@ class Consumer(Runnable[int]):
             error = yield from self._try_once(handler, record)
         if error is None:
             return
-        if self.stops_in_outages and is_outage(error):
+        if self.stops_at(error):
             raise error
         if self.after_attempts == "stop":
             raise HandlerFailed(
@@ -400,6 +400,10 @@ class Consumer(Runnable[int]):
                 "and handlers get the items before and after a change",
                 'declare Table(..., stream="NEW_AND_OLD_IMAGES")',
             )
+
+
+def _never(_error: Exception) -> bool:
+    return False
 
 
 def _table_of(session: Session, model: Any) -> Table:

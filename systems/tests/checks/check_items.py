@@ -8,6 +8,7 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from hashrange import Conflict
 from hashrange_systems.checks.schema import Active, ActiveUser, EmailClaim, Paused, Scheduled
 
+TABLES = ("USER", "CHECK", "checks-history")
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 

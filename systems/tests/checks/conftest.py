@@ -4,6 +4,7 @@ import pytest
 
 import hashrange
 from hashrange_systems.checks.schema import Checks
+from systems.tests.checks.check_items import TABLES
 from systems.tests.checks.services import ServiceSet
 
 
@@ -18,7 +19,7 @@ def db(database, clock):
 def keep_what_expires(database):
     """Disable TTL on a server: by its clock, everything that a test writes has already expired."""
     setting = {"AttributeName": "expiresAt", "Enabled": False}
-    for table in ("USER", "CHECK"):
+    for table in TABLES:
         database.call("UpdateTimeToLive", {"TableName": table, "TimeToLiveSpecification": setting})
 
 

@@ -58,9 +58,9 @@ class ServiceSet:
             self.clock.advance(60)
             do(self.checks.run_now(userid, checkid))
 
-    def stored(self, table):
-        """Every key that a table holds, but for the daily counters of messages, which stay until they expire."""
-        rows = self.database.call("Scan", {"TableName": table})["Items"]
+    def stored(self, *tables):
+        """Every key that these tables hold, but for the daily counters of messages, which stay until they expire."""
+        rows = [row for table in tables for row in self.database.call("Scan", {"TableName": table})["Items"]]
         kept = [row for row in rows if not row["PK"]["S"].startswith("MESSAGES#")]
         return sorted(f"{row['PK']['S']}/{row['SK']['S']}" for row in kept)
 

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from hashrange_systems.checks.schema import Active, ForeignCheck, Paused, Run, Scheduled
+from hashrange_systems.checks.history_schema import Run
+from hashrange_systems.checks.schema import Active, ForeignCheck, Paused, Scheduled
 from hashrange_systems.checks.service.check_input import CheckChanges
 from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.shared.epoch import to_ms
@@ -105,7 +106,7 @@ def test_all_faults_are_told_at_once_and_nothing_is_added(services, ann):
         "maintenance.1",
     }
     assert do(services.users.find(ann)).check_count == 0
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_all_faults_are_told_at_once_and_nothing_is_added(services, ann):
 def test_what_cannot_be_a_check_is_refused(services, ann, bad):
     with pytest.raises(InvalidInput):
         do(services.checks.create(ann, draft(**bad)))
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_a_deleted_check_leaves_nothing(services, ann):
     checkid, other = services.add(ann, 2)
     services.run(ann, checkid, "uddd")
     do(services.checks.delete(ann, checkid))
-    assert services.stored("CHECK") == [f"{other}/CHECK"]
+    assert services.stored("CHECK", "checks-history") == [f"{other}/CHECK"]
     assert do(services.users.find(ann)).check_count == 1
     with pytest.raises(ResourceMissing):
         do(services.checks.delete(ann, checkid))
@@ -286,7 +287,7 @@ def test_a_check_with_a_long_history_is_deleted_whole(services, ann):
     runs = [Run(checkid=checkid, at=NOON + timedelta(minutes=n), result={"status": "UP"}) for n in range(450)]
     services.db.batch(runs).run()
     do(services.checks.delete(ann, checkid))
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []
 
 
 def test_a_deletion_cut_short_anywhere_is_completed_by_another(services, ann):
@@ -300,7 +301,7 @@ def test_a_deletion_cut_short_anywhere_is_completed_by_another(services, ann):
             await at.checks.delete(ann, checkid)
 
     def resolved(checkid):
-        assert services.stored("CHECK") == []
+        assert services.stored("CHECK", "checks-history") == []
         assert do(services.users.find(ann)).check_count == 0
 
     assert fail_at_every_call(services, prepare, delete, resolved) > 5
@@ -318,7 +319,7 @@ def test_a_check_that_is_being_deleted_is_not_run_any_more(services, ann):
 
     do(interfere(services, run, operation="BatchWriteItem").checks.delete(ann, checkid))
     assert len(refused) == 1
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []
 
 
 def test_a_check_deleted_many_times_at_once_frees_one_place(services, ann):
@@ -336,7 +337,7 @@ def test_a_check_that_is_deleted_while_it_runs_leaves_nothing(services, ann):
     services.target.meanwhile = delete
     with pytest.raises(EditConflict):
         do(services.checks.run_now(ann, checkid))
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []
 
 
 # ── the count, and what other systems left ───────────────────────────────────────────────────────────────────────────
@@ -377,7 +378,7 @@ def test_a_check_of_the_original_system_is_resumed_into_the_schedule(services, d
     assert type(do(services.checks.resume("123456", "abcdef"))) is Scheduled
     do(services.checks.run_now("123456", "abcdef"))
     do(services.checks.delete("123456", "abcdef"))
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []
 
 
 def test_a_type_that_is_not_known_is_read_and_paused_and_not_given_attributes(services, ann, database):
@@ -401,4 +402,4 @@ def test_a_status_of_another_system_can_be_seen_and_deleted(services, ann, datab
         with pytest.raises(StateConflict):
             do(attempt())
     do(services.checks.delete(ann, "abcdef"))
-    assert services.stored("CHECK") == []
+    assert services.stored("CHECK", "checks-history") == []

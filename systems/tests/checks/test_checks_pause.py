@@ -2,9 +2,10 @@
 
 import pytest
 
+from hashrange_systems.checks.history_schema import Ended
 from hashrange_systems.checks.model.state import Phase, read_state
 from hashrange_systems.checks.model.uptime import Sample, Verdict, summarise
-from hashrange_systems.checks.schema import Ended, Failed, Paused, Scheduled
+from hashrange_systems.checks.schema import Failed, Paused, Scheduled
 from hashrange_systems.shared.epoch import to_ms
 from hashrange_systems.shared.errors import AccountSuspended, EditConflict, LimitReached, ResourceMissing, StateConflict
 from systems.tests.checks.check_items import NOON

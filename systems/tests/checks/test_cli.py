@@ -14,6 +14,7 @@ from hashrange_systems.checks.cli.tables import format_delay
 from hashrange_systems.checks.demo.demo_data import Demo
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
+from systems.tests.checks.check_items import TABLES
 
 ANN = "ann@example.com"
 
@@ -59,7 +60,7 @@ def terminal(request, tmp_path, monkeypatch):
     with hashrange.connect(url) as remote:
         hashrange.create_tables(remote, Checks)
         yield Terminal("--endpoint", url)
-        for name in ("USER", "CHECK"):
+        for name in TABLES:
             remote.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
             remote.call("DeleteTable", {"TableName": name})
 

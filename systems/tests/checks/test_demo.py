@@ -8,13 +8,15 @@ import hashrange
 from hashrange import InternalServerError, ManualClock
 from hashrange_systems.checks.demo.demo_data import CHANNEL, EMAIL, SLUG, USERID, Demo
 from hashrange_systems.checks.demo.demo_scenario import SCENARIOS, THRESHOLD, find_price
+from hashrange_systems.checks.history_schema import Ongoing
 from hashrange_systems.checks.model.uptime import DURATIONS
-from hashrange_systems.checks.schema import Checks, Ongoing, Paused, Sent, Waiting
+from hashrange_systems.checks.schema import Checks, Paused, Sent, Waiting
 from hashrange_systems.checks.service.checks import CheckService
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.status_pages import Pages
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.epoch import DAY_MS, to_ms
+from systems.tests.checks.check_items import TABLES
 
 AFTERNOON = 1_768_478_400 + 3 * 3600 + 1234.567  # 2026-01-15, 15:20 UTC
 HERE, SECURE = "http://127.0.0.1:8003", "https://127.0.0.1:8004"
@@ -52,9 +54,7 @@ class Stand:
 
     def read(self):
         """Everything that is stored."""
-        return {
-            (table, item["PK"]["S"], item["SK"]["S"]): item for table in ("USER", "CHECK") for item in self.scan(table)
-        }
+        return {(table, item["PK"]["S"], item["SK"]["S"]): item for table in TABLES for item in self.scan(table)}
 
     def scan(self, table):
         start = {}

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
 from hashrange_systems.checks.model.latency import count_times
 from hashrange_systems.checks.model.uptime import (
     DURATIONS,
@@ -17,7 +18,6 @@ from hashrange_systems.checks.model.uptime import (
     find_uptime,
     read_rollup,
 )
-from hashrange_systems.checks.schema import Ended, Ongoing, Run
 from hashrange_systems.checks.service.history import History, join_neighbours, read_sample
 from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms
 from systems.tests.checks.check_items import MINUTE, NOON, make_check, sign_up

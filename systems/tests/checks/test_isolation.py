@@ -8,6 +8,7 @@ from hashrange_systems.checks.errors import SlugTaken
 from hashrange_systems.checks.service.check_input import CheckChanges
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import InvalidInput, ResourceMissing
+from systems.tests.checks.check_items import TABLES
 from systems.tests.checks.services import do, draft
 
 # Each service's methods that take a user's id and the name of something: called by one user for another's.
@@ -84,7 +85,7 @@ def mallory(services):
 
 def everything(services):
     """All that is stored."""
-    scans = [services.database.call("Scan", {"TableName": table}) for table in ("USER", "CHECK")]
+    scans = [services.database.call("Scan", {"TableName": table}) for table in TABLES]
     return [sorted(scan["Items"], key=str) for scan in scans]
 
 

@@ -12,8 +12,8 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hashrange_systems.checks.history_schema import Ended, Ongoing
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime
-from hashrange_systems.checks.schema import Ended, Ongoing
 from hashrange_systems.checks.service.history import ReportRow
 from hashrange_systems.checks.web.monthly_report import COLUMNS, Report, write_report_csv
 from hashrange_systems.checks.web.pdf_report import write_pdf

@@ -7,11 +7,12 @@ from itertools import pairwise
 import pytest
 
 from hashrange import ProvisionedThroughputExceededException
+from hashrange_systems.checks.history_schema import Ended, Ongoing
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.model.schedule import find_phase
 from hashrange_systems.checks.model.state import EventType, Phase, read_state
-from hashrange_systems.checks.schema import Ended, Failed, Ongoing, Paused, Scheduled, Waiting
+from hashrange_systems.checks.schema import Failed, Paused, Scheduled, Waiting
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from systems.tests.checks.check_items import CHECK, MINUTE, NOON, due, find_due, get_plain, put_plain
 from systems.tests.checks.run_scenario import (
@@ -432,7 +433,8 @@ def test_a_check_that_is_deleted_with_its_user_during_a_run_stays_deleted(db, cl
         await db.delete_user("u1", email="u1@example.com")
 
     assert run_due_check(db, clock, make_runs(db, clock, Target("d", delete))) is None
-    assert db.everything_of("c1").run() == []
+    assert db.check("c1").run() is None
+    assert (db.history_of("c1").run(), db.alerts("c1").run()) == ([], [])
 
 
 def test_a_check_whose_user_is_gone_is_passed_over(db, clock):

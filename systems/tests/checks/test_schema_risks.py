@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hashrange import Conflict, Taken, ValueInvalid, dump_item, load_item
+from hashrange_systems.checks.history_schema import Run
 from hashrange_systems.checks.model.outcome import Outcome, Status, read_outcome, write_outcome
 from hashrange_systems.checks.model.schedule import due_shard
 from hashrange_systems.checks.schema import (
@@ -18,7 +19,6 @@ from hashrange_systems.checks.schema import (
     EmailClaim,
     Failed,
     KeyClaim,
-    Run,
     Scheduled,
     SuspendedCheck,
     User,
@@ -157,10 +157,13 @@ def test_03_the_executor_gets_the_whole_check_with_its_claim(db):
     assert (check.url, check.delay_ms, check.attributes) == ("https://example.com", 300_000, {"keyword": "Example"})
 
 
-def test_04_what_else_is_in_a_checks_partition_is_no_check(db):
+def test_04_the_history_of_a_check_is_not_in_its_partition_and_is_no_check(db, database):
     db.create(make_check()).run()
     db.create(Run(checkid="c1", at=NOON, result=UP)).run()
-    assert [type(found) for found in db.everything_of("c1")] == [Scheduled, Run]
+    of_check = {"KeyConditionExpression": "PK = :c", "ExpressionAttributeValues": {":c": {"S": "c1"}}}
+    keys = [item["SK"]["S"] for item in database.call("Query", {"TableName": "CHECK", **of_check})["Items"]]
+    assert keys == ["CHECK"]
+    assert [type(found) for found in db.history_of("c1")] == [Run]
     assert [check.checkid for check in db.checks_of("u1")] == ["c1"]
     assert load_item([Check], dump_item(Run(checkid="c1", at=NOON, result=UP))) is None
     assert load_item([User], to_wire(USER | {"PK": "EMAIL#a", "SK": "EMAIL"})) is None

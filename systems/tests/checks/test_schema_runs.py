@@ -5,19 +5,8 @@ from datetime import date, timedelta
 import pytest
 
 from hashrange import Conflict, LocalKeys, NotFound, Taken, ValueInvalid
-from hashrange_systems.checks.schema import (
-    Channel,
-    Checks,
-    Ended,
-    IncidentItem,
-    Ongoing,
-    RollupItem,
-    Run,
-    Scheduled,
-    Sent,
-    Undeliverable,
-    Waiting,
-)
+from hashrange_systems.checks.history_schema import Ended, IncidentItem, Ongoing, RollupItem, Run
+from hashrange_systems.checks.schema import Channel, Checks, Scheduled, Sent, Undeliverable, Waiting
 from systems.tests.checks.check_items import MINUTE, NOON, due, find_due, get_plain, make_check, race, winners
 
 LEASE = NOON + timedelta(seconds=30)
@@ -112,7 +101,7 @@ def test_results_come_newest_first_and_by_time(db):
 def test_results_expire_after_thirty_days_in_seconds_or_when_the_tier_says(db, database, clock):
     tiered = Run(checkid="c1", at=NOON + MINUTE, result=UP, expires_at=NOON + timedelta(days=90))
     db.batch([Run(checkid="c1", at=NOON, result=UP), tiered]).run()
-    item = get_plain(database, "CHECK", "c1", "RESULT#2026-01-15T12:00:00.000Z")
+    item = get_plain(database, "checks-history", "c1", "RESULT#2026-01-15T12:00:00.000Z")
     assert item["expiresAt"] == int((NOON + timedelta(days=30)).timestamp())
     clock.advance(31 * 86_400)
     assert db.runs("c1").run() == [tiered]  # what DynamoDB has not deleted yet is not shown
@@ -148,7 +137,7 @@ def test_incidents_come_latest_first_and_tell_whether_they_go_on(db):
     db.end_incident(first, ended_at=NOON + MINUTE, interrupted=False).run()
     db.create(Ongoing(checkid="c1", started_at=NEXT)).run()
     assert [type(incident) for incident in db.incidents("c1")] == [Ongoing, Ended]
-    assert all(isinstance(found, IncidentItem) for found in db.everything_of("c1"))
+    assert all(isinstance(found, IncidentItem) for found in db.history_of("c1"))
 
 
 # ── alerts ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hashrange_systems.checks.schema import RollupItem, Waiting
+from hashrange_systems.checks.history_schema import RollupItem
+from hashrange_systems.checks.schema import Waiting
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import AccountSuspended, ApiKeyInvalid, ResourceMissing, StateConflict
 from systems.tests.checks.check_items import NOON
@@ -27,12 +28,14 @@ def add_user_with_everything(services, name):
 
 def test_deletion_removes_everything_the_user_owns_and_nothing_else(services):
     bob, _ = add_user_with_everything(services, "bob")
-    before = services.stored("USER"), services.stored("CHECK")
+    before = services.stored("USER"), services.stored("CHECK", "checks-history")
     ann, first = add_user_with_everything(services, "ann")
-    kinds = {key.split("/")[1].split("#")[0] for key in services.stored("CHECK") if key.startswith(first)}
+    kinds = {
+        key.split("/")[1].split("#")[0] for key in services.stored("CHECK", "checks-history") if key.startswith(first)
+    }
     assert kinds == {"CHECK", "RESULT", "ROLLUP", "INCIDENT", "ALERT"}
     do(services.users.delete(ann))
-    assert (services.stored("USER"), services.stored("CHECK")) == before
+    assert (services.stored("USER"), services.stored("CHECK", "checks-history")) == before
     with pytest.raises(ResourceMissing):
         do(services.users.delete(ann))
     assert do(services.users.find(bob)).check_count == 2
@@ -51,7 +54,7 @@ def test_a_deletion_cut_short_anywhere_is_completed_by_another(services):
         return add_user_with_everything(services, f"u{calls}")[0]
 
     def resolved(_userid):
-        assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
+        assert (services.stored("USER"), services.stored("CHECK", "checks-history")) == ([], [])
 
     assert fail_at_every_call(services, prepare, _delete, resolved) > 20
 
@@ -85,7 +88,7 @@ def test_who_is_being_deleted_has_no_keys_and_gets_nothing_new(services):
 def test_deleting_a_user_many_times_at_once_deletes_them_once(services):
     ann, _ = add_user_with_everything(services, "ann")
     race(5, lambda _: services.users.delete(ann))
-    assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
+    assert (services.stored("USER"), services.stored("CHECK", "checks-history")) == ([], [])
 
 
 def test_a_deletion_that_another_process_begins_at_the_same_moment_is_not_a_conflict(services):
@@ -95,7 +98,7 @@ def test_a_deletion_that_another_process_begins_at_the_same_moment_is_not_a_conf
         await services.db.close(await services.db.user(ann).required(), updated_at=NOON)
 
     do(interfere(services, close_too, "UpdateItem").users.delete(ann))
-    assert (services.stored("USER"), services.stored("CHECK")) == ([], [])
+    assert (services.stored("USER"), services.stored("CHECK", "checks-history")) == ([], [])
 
 
 def test_what_waits_to_be_sent_goes_with_its_check(services):

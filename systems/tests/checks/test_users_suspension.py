@@ -2,7 +2,8 @@
 
 import pytest
 
-from hashrange_systems.checks.schema import ActiveUser, Ended, Paused, Scheduled, SuspendedCheck, SuspendedUser
+from hashrange_systems.checks.history_schema import Ended
+from hashrange_systems.checks.schema import ActiveUser, Paused, Scheduled, SuspendedCheck, SuspendedUser
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.errors import AccountSuspended, ResourceMissing, StateConflict
 from systems.tests.checks.services import do, draft, fail_at_every_call, interfere, race, winners

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hashrange import Clock, Transport
 from hashrange_systems.checks.demo.demo_data import EMAIL
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.deployment_schema import WorkerPresence
+from hashrange_systems.checks.history_migration import move_history
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 from hashrange_systems.checks.service.api_keys import Keys
@@ -37,6 +39,8 @@ from hashrange_systems.shared.fetching.policy import Policy
 from hashrange_systems.shared.sandbox.sandbox import Sandbox
 from hashrange_systems.shared.secret_file import find_keys, find_secret
 from hashrange_systems.shared.work.presence import Presence
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +77,19 @@ class Application:
 
 
 def open_tables(database: Transport, clock: Clock, settings: Settings, directory: Path | None) -> Checks:
-    """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one."""
+    """Bind the patterns to a database; the secret and the keys are in the directory, or in memory without one.
+
+    What an older release has written elsewhere is moved before.
+    """
+    for left in move_history(database, clock, log_move).left:
+        log.warning("an item of the history stays where it was: %s", left)
     secret, keys = find_secret(settings.secret, directory), find_keys(settings.keys, directory)
     return Checks.open(database, clock=clock, keys=keys, secret=secret)
+
+
+def log_move(moved: int, total: int) -> None:
+    """Log how far the history is moved."""
+    log.info("the history of checks is moved to its own table: %s of about %s items", f"{moved:,}", f"{total:,}")
 
 
 def agree(application: Application, settings: Settings, *, keys_kept: bool, demo: bool = False) -> None:

@@ -39,6 +39,7 @@ from hashrange_systems.checks.deployment_schema import (
     WorkerPresence,
 )
 from hashrange_systems.checks.field_types import Address, Digest, Record, Result, Short, Slug, Status, Tier
+from hashrange_systems.checks.history_schema import Ended, IncidentItem, Ongoing, RollupItem, Run
 from hashrange_systems.checks.table_definitions import checks, users
 from hashrange_systems.shared.channels.channel_type import Shown
 
@@ -239,42 +240,6 @@ class Typed(View[Check]):
     check_type: str
     status: str
     created_at: datetime
-
-
-class Run(Item, table=checks, PK="{checkid}", SK="RESULT#{at}"):
-    checkid: Key[str]
-    at: Key[IsoMillis]
-    result: Result
-    verdict: str | None = None
-    delay_ms: int | None = None
-    due_at: Annotated[IsoMillis | None, Stored("slot")] = None  # None for a manual run
-    expires_at: Ttl = after("at", days=30)
-
-
-class RollupItem(Item, table=checks, PK="{checkid}", SK="ROLLUP#{day}"):
-    """The roll-up of a day."""
-
-    checkid: Key[str]
-    day: Key[date]
-    rollup: Record
-    expires_at: Ttl
-
-
-class IncidentItem(Item, table=checks, PK="{checkid}", SK="INCIDENT#{started_at}"):
-    checkid: Key[str]
-    started_at: Key[IsoMillis]
-    cause: str | None = None
-    evidence: Short = ""
-    interrupted: bool = False
-    expires_at: Ttl = after("started_at", days=400)
-
-
-class Ongoing(IncidentItem):
-    ended_at: None = None
-
-
-class Ended(IncidentItem):
-    ended_at: IsoMillis
 
 
 class Alert(Item, table=checks, PK="{checkid}", SK="ALERT#{message_id}"):
@@ -480,7 +445,7 @@ class Checks(Patterns, Protocol):
         self, check: Scheduled, seen: Record | None, signals: Record, next_run_at: datetime = ...
     ) -> Update[Scheduled]: ...
     def record(self, check: Active, last_executed_at: datetime, last_result: Result) -> Update[Active]: ...
-    def everything_of(self, checkid: str) -> Query[AnyCheck | Run | RollupItem | IncidentItem | Alert]: ...
+    def history_of(self, checkid: str) -> Query[Run | RollupItem | IncidentItem]: ...
     def runs(self, checkid: str) -> Latest[Run]: ...
     def runs_between(self, checkid: str, at: Between[datetime]) -> Query[Run]: ...
     def runs_until(self, checkid: str, at: Le[datetime]) -> Latest[Run]: ...

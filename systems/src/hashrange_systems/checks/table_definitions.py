@@ -1,4 +1,4 @@
-"""The tables of the checks system, which are those of the original, with additions."""
+"""The tables of the checks system: those of the original, with additions, and one for the history of checks."""
 
 from hashrange import KEYS_ONLY, Gsi, Table, camel
 
@@ -26,3 +26,4 @@ checks = Table(
         Gsi("Owner-Alert-Index", "owner", "createdAt", KEYS_ONLY),  # added: the alerts of a user, by time
     ],
 )
+history = Table("${CHECKS_HISTORY_TABLE:-checks-history}", "PK", "SK", naming=camel, ttl="expiresAt")  # added

@@ -8,8 +8,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from hashrange_systems.checks.history_schema import RollupItem
 from hashrange_systems.checks.model.uptime import Rollup, write_rollup
-from hashrange_systems.checks.schema import RollupItem
 from hashrange_systems.checks.service.status_pages import PageContent
 from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.web.session import name_cookie

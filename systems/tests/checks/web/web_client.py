@@ -17,6 +17,7 @@ from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.work.presence import Presence
+from systems.tests.checks.check_items import TABLES
 from systems.tests.checks.services import ServiceSet, do
 
 BASE_URL = "http://127.0.0.1:8002/checks"
@@ -76,7 +77,7 @@ class WebClient(ServiceSet):
 
     def everything(self):
         """All items, without the time at which a key was used."""
-        rows = [row for table in ("USER", "CHECK") for row in self.database.call("Scan", {"TableName": table})["Items"]]
+        rows = [row for table in TABLES for row in self.database.call("Scan", {"TableName": table})["Items"]]
         kept = [{name: value for name, value in row.items() if name != "lastUsedAt"} for row in rows]
         return sorted(kept, key=str)
 

@@ -20,9 +20,9 @@ from hashrange_systems.aura.model.country import PREFIX, UNKNOWN
 from hashrange_systems.aura.model.domain import find_core_name
 from hashrange_systems.aura.schema import Aura, Shop, table
 from hashrange_systems.aura.service.registry import Registry
-from hashrange_systems.aura.service.table_migration import Wire
 from hashrange_systems.aura.work_schema import RepairProgress, Work
 from hashrange_systems.shared.epoch import to_second
+from hashrange_systems.shared.wire import Wire
 
 if TYPE_CHECKING:
     from hashrange import Clock

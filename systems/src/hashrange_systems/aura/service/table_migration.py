@@ -28,12 +28,12 @@ from hashrange_systems.aura import migration
 from hashrange_systems.aura.schema import Aura, table
 from hashrange_systems.aura.work_schema import MigrationProgress, Work
 from hashrange_systems.shared.errors import ApplicationError
+from hashrange_systems.shared.wire import Wire
 
 PAGE = 200
 AT_ONCE = 25
 MAX_FAILURES = 10  # that are listed
 LISTS, FLAGS = frozenset({"standards_used"}), frozenset({"is_product"})  # every other attribute is a text
-Wire = dict[str, Any]
 
 
 class MigrationRefused(ApplicationError):

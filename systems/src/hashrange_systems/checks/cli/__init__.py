@@ -11,6 +11,7 @@ from hashrange_systems.checks.cli import check_commands as check
 from hashrange_systems.checks.cli import history_commands as history
 from hashrange_systems.checks.cli import import_command as imports
 from hashrange_systems.checks.cli import key_commands as key
+from hashrange_systems.checks.cli import migrate_command as migration
 from hashrange_systems.checks.cli import policy_commands as policy
 from hashrange_systems.checks.cli import user_commands as user
 from hashrange_systems.checks.cli import worker_command as work
@@ -53,4 +54,5 @@ app.command("resume")(check.resume)
 app.command("delete")(check.delete)
 app.command("history", help=history.HISTORY_HELP)(history.history)
 app.command("report", help=history.REPORT_HELP)(history.report)
+app.command("migrate", help=migration.HELP)(migration.migrate)
 app.command("worker", help=work.HELP)(work.worker)

@@ -13,8 +13,8 @@ from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, Data, 
 from hashrange_systems.shared.epoch import HOUR_MS
 
 if TYPE_CHECKING:
+    from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
     from hashrange_systems.checks.model.uptime import Rollup
-    from hashrange_systems.checks.schema import Ended, Ongoing, Run
     from hashrange_systems.checks.services import Services
 
 HISTORY_HELP = """Show the runs and incidents of a check, and how the time was spent.

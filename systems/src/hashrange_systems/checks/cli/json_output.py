@@ -9,7 +9,8 @@ from hashrange_systems.shared.cli.output import to_json_types
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hashrange_systems.checks.schema import AnyCheck, ApiKey, Ended, Ongoing, Run, User
+    from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
+    from hashrange_systems.checks.schema import AnyCheck, ApiKey, User
     from hashrange_systems.checks.service.history import ReportRow
 
 

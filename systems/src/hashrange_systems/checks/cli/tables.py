@@ -14,7 +14,8 @@ from hashrange_systems.shared.cli.output import print_table
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hashrange_systems.checks.schema import AnyCheck, ApiKey, Ended, Ongoing, Run, User
+    from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
+    from hashrange_systems.checks.schema import AnyCheck, ApiKey, User
     from hashrange_systems.checks.service.history import Day, ReportRow
 
 COLOURS = {

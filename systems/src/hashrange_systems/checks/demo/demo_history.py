@@ -12,6 +12,7 @@ from datetime import timedelta
 from random import Random
 
 from hashrange_systems.checks.demo.demo_scenario import PAUSED_DAYS, WARNED_DAYS, Behaviour, Outage, Scenario, simulate
+from hashrange_systems.checks.history_schema import Ended, Ongoing, RollupItem, Run
 from hashrange_systems.checks.model import uptime
 from hashrange_systems.checks.model.alert import Message, Topic, write_alert_history
 from hashrange_systems.checks.model.incident import Incident, make_incident_start
@@ -21,18 +22,7 @@ from hashrange_systems.checks.model.schedule import find_phase, floor_to_grid, n
 from hashrange_systems.checks.model.state import Phase, State, write_state
 from hashrange_systems.checks.model.tier import BUSINESS
 from hashrange_systems.checks.registry import parse_attributes
-from hashrange_systems.checks.schema import (
-    Alert,
-    Channel,
-    Check,
-    Ended,
-    Ongoing,
-    Paused,
-    RollupItem,
-    Run,
-    Scheduled,
-    Sent,
-)
+from hashrange_systems.checks.schema import Alert, Channel, Check, Paused, Scheduled, Sent
 from hashrange_systems.checks.service.run_outcome import (
     RunOutcome,
     evaluate_run,

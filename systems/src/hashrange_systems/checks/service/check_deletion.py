@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from hashrange import Conflict, NotFound
-from hashrange_systems.checks.schema import Active, AnyCheck, Check, Checks
+from hashrange import Conflict, Item, NotFound, Page
+from hashrange_systems.checks.schema import Active, AnyCheck, Checks
 from hashrange_systems.checks.service.check_count import repair_count
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.shared.epoch import from_ms
@@ -33,14 +33,15 @@ async def _unschedule(db: Checks, checkid: str, now: int) -> None:
 
 
 async def _delete_records(db: Checks, checkid: str) -> None:
-    """Delete the history of a check in batches."""
-    after: str | None = None
-    while True:
-        page = await db.everything_of(checkid).with_expired().page(SOME, after=after)
-        await db.batch(delete=[item for item in page if not isinstance(item, Check)])
-        after = page.cursor
-        if after is None:
-            return
+    """Delete the history and the alerts of a check in batches."""
+    for query in (db.history_of(checkid), db.alerts(checkid)):
+        after: str | None = None
+        while True:
+            page: Page[Item] = await query.with_expired().page(SOME, after=after)
+            await db.batch(delete=page)
+            after = page.cursor
+            if after is None:
+                break
 
 
 async def _delete_check(db: Checks, check: AnyCheck) -> None:

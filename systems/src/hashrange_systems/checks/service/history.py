@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import reduce
 
 from hashrange import Clock, Taken
+from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
+from hashrange_systems.checks.history_schema import RollupItem as StoredRollup
 from hashrange_systems.checks.model.latency import Latency, count_times, find_percentile
 from hashrange_systems.checks.model.maintenance_window import Span
 from hashrange_systems.checks.model.outcome import read_outcome
@@ -31,8 +33,7 @@ from hashrange_systems.checks.model.uptime import (
     summarise,
     write_rollup,
 )
-from hashrange_systems.checks.schema import AnyCheck, Check, Checks, Ended, Ongoing, Run, User
-from hashrange_systems.checks.schema import RollupItem as StoredRollup
+from hashrange_systems.checks.schema import AnyCheck, Check, Checks, User
 from hashrange_systems.checks.service.rollup_progress import Progress, RollupProgress, find_final_until
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.shared.charts.axis import Percentiles

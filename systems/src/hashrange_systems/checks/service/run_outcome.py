@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
 from hashrange_systems.checks.model.alert import (
     AlertHistory,
     AlertInput,
@@ -32,7 +33,7 @@ from hashrange_systems.checks.model.state import (
 )
 from hashrange_systems.checks.model.uptime import Verdict, find_verdict
 from hashrange_systems.checks.registry import name_check
-from hashrange_systems.checks.schema import AlertTarget, Channel, Check, Ended, Ongoing, Run, Waiting
+from hashrange_systems.checks.schema import AlertTarget, Channel, Check, Waiting
 from hashrange_systems.checks.service.stored_options import read_delay, read_rules, read_windows
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.text import shorten

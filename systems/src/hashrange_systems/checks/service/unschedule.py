@@ -10,11 +10,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hashrange_systems.checks.field_types import Record
+from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
 from hashrange_systems.checks.model.alert import forget_incident, read_alert_history, write_alert_history
 from hashrange_systems.checks.model.state import interrupt, read_state, write_state
 from hashrange_systems.checks.model.tier import read_tier
 from hashrange_systems.checks.model.uptime import Verdict
-from hashrange_systems.checks.schema import Active, Checks, Ended, Ongoing, Run, SuspendedUser
+from hashrange_systems.checks.schema import Active, Checks, SuspendedUser
 from hashrange_systems.checks.service.commit import commit
 from hashrange_systems.checks.service.run_outcome import make_incidents, run_time
 from hashrange_systems.checks.service.stored_options import read_delay

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hashrange_systems.checks.history_schema import Run
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import build_search_url
 from hashrange_systems.checks.model.maintenance_window import Once, Weekly
@@ -18,7 +19,7 @@ from hashrange_systems.checks.model.signals import read_signals
 from hashrange_systems.checks.model.state import read_state
 from hashrange_systems.checks.model.uptime import Rollup, Verdict
 from hashrange_systems.checks.registry import name_check, read_attributes
-from hashrange_systems.checks.schema import AnyCheck, Failed, Run
+from hashrange_systems.checks.schema import AnyCheck, Failed
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
 from hashrange_systems.checks.services import Services

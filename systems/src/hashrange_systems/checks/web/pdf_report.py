@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from fpdf.enums import XPos, YPos
 
+from hashrange_systems.checks.history_schema import Ended, Ongoing
 from hashrange_systems.checks.model.uptime import find_uptime, format_uptime
 from hashrange_systems.checks.registry import name_check
-from hashrange_systems.checks.schema import Ended, Ongoing
 from hashrange_systems.checks.service.history import ReportRow
 from hashrange_systems.checks.web.monthly_report import Report
 from hashrange_systems.shared.charts.axis import format_milliseconds

@@ -10,9 +10,10 @@ from functools import reduce
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hashrange_systems.checks.history_schema import Ended, Ongoing
 from hashrange_systems.checks.model.announcement import read_announcements
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime, merge_rollups
-from hashrange_systems.checks.schema import ActiveUser, AnyCheck, Ended, Ongoing, StatusPage
+from hashrange_systems.checks.schema import ActiveUser, AnyCheck, StatusPage
 from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.check_page import read_rows
 from hashrange_systems.checks.web.check_view import (

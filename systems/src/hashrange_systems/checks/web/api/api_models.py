@@ -12,12 +12,13 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from hashrange_systems.checks.history_schema import Run
 from hashrange_systems.checks.model.announcement import Announcement, Importance
 from hashrange_systems.checks.model.attributes import MAX_GROUP_LENGTH, MAX_NAME_LENGTH
 from hashrange_systems.checks.model.delay import MAX_DELAY_MS
 from hashrange_systems.checks.model.tier import TIERS
 from hashrange_systems.checks.registry import CHECK_TYPES
-from hashrange_systems.checks.schema import AnyCheck, Failed, Run, Scheduled
+from hashrange_systems.checks.schema import AnyCheck, Failed, Scheduled
 from hashrange_systems.checks.service.check_input import AlertRules
 from hashrange_systems.checks.web.check_view import describe_state
 from hashrange_systems.checks.web.heartbeat_url import find_signal_url
