@@ -8,6 +8,7 @@ ApplicationError
 ├── LimitReached       403  the tier or the service allows no more of them
 ├── AccountSuspended   403  a suspended user may not do anything
 ├── ApiKeyInvalid      401  the API key is missing or not valid
+├── KeyReadsOnly       403  the API key may only read
 ├── TokenInvalid       400  a signed token that is damaged, foreign or expired
 ├── TooSoon            429  the same was requested a moment ago
 ├── TooManyRequests    429  more requests than the rate limit allows
@@ -206,3 +207,12 @@ class LoginTaken(ApplicationError):
 
     def __init__(self) -> None:
         super().__init__("This address or name is already in use.")
+
+
+class KeyReadsOnly(ApplicationError):
+    """The API key may only read."""
+
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("This API key may only read: use one that may write.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import httpx
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -71,6 +71,9 @@ class Settings(SystemSettings):
 
 class Application:
     """The services of the system."""
+
+    runtime: Runtime
+    loops: Any = None  # it does no background work
 
     def __init__(self, runtime):
         self.runtime = runtime

@@ -1,15 +1,27 @@
 """The pages of accounts: signing in, the account, two factors; and what an attacker tries with them."""
 
 import re
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pyotp
 import pytest
+from fastapi import FastAPI
 
 import hashrange
 from hashrange_systems.shared.web.account_dependencies import SIGN_INS, Offers
+from hashrange_systems.shared.web.api import Caller, make_account_callers
+from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.session import name_cookie
-from systems.tests.shared.accounts.sample_pages import EVERYTHING, SampleSite, find_token, read_text, send
+from systems.tests.shared.accounts.sample_pages import (
+    EVERYTHING,
+    InProcessTransport,
+    SampleSite,
+    find_token,
+    read_text,
+    send,
+)
 from systems.tests.shared.accounts.sample_system import PASSWORD, do
 from systems.tests.web_routes import list_requests
 
@@ -371,6 +383,31 @@ def test_a_key_does_not_sign_in_where_keys_are_not_offered_and_a_password_not_wh
     assert passwords.browser().post("/sign-in", data={"key": key.text}).status_code == 401
     assert keys.browser().post("/sign-in", data={"key": key.text}).status_code == 303
     assert passwords.browser().post("/sign-in", data=password).status_code == 303
+
+
+# ── the API ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_key_of_an_account_calls_the_api_and_one_that_may_only_read_changes_nothing(site, ann):
+    accounts = site.services.accounts
+    reads = do(accounts.keys.add("ann", "reads", scope="read"))
+    api = FastAPI()
+    api.state.deps = SimpleNamespace(callers=make_account_callers(accounts.keys, site.clock))
+    ProblemHandlers("people").install(api)
+
+    @api.api_route("/me", methods=["GET", "POST"])
+    async def show(caller: Caller):
+        return caller.user.owner
+
+    client = httpx.Client(transport=InProcessTransport(api, "127.0.0.1"), base_url="http://127.0.0.1")
+    answers = {
+        (name, method): client.request(method, "/me", headers={"Authorization": f"Bearer {text}"}).status_code
+        for name, text in (("writes", ann.text), ("reads", reads.text), ("none", "hrc_x"))
+        for method in ("GET", "POST")
+    }
+    assert answers == {
+        ("writes", "GET"): 200, ("writes", "POST"): 200,
+        ("reads", "GET"): 200, ("reads", "POST"): 403,
+        ("none", "GET"): 401, ("none", "POST"): 401,
+    }  # fmt: skip
 
 
 # ── the demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
@@ -11,7 +11,8 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from hashrange import Clock, __version__
-from hashrange_systems.shared.errors import ApiKeyInvalid
+from hashrange_systems.shared.accounts.api_keys import ApiKeys, KeyHolder
+from hashrange_systems.shared.errors import ApiKeyInvalid, KeyReadsOnly
 from hashrange_systems.shared.identifier import hash_key
 from hashrange_systems.shared.web.pages import get_dependencies
 from hashrange_systems.shared.web.problem import ProblemHandlers
@@ -50,6 +51,10 @@ def make_api(
 
 
 # ── callers with API keys ────────────────────────────────────────────────────────────────────────────────────────────
+def accept_any(_request: Request, _caller: object) -> None:
+    """Accept every request of a valid key."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyAuthenticator(Generic[O]):
     """Finds whose API key a request has, and limits the requests of a key, and the invalid keys of a network."""
@@ -57,6 +62,7 @@ class KeyAuthenticator(Generic[O]):
     find_owner: Callable[[str], Awaitable[O]]  # raises ApiKeyInvalid
     per_key: RateLimit
     failures: RateLimit
+    check: Callable[[Request, O], None] = accept_any  # raises what refuses the request of a valid key
 
     async def authenticate(self, request: Request, given: HTTPAuthorizationCredentials | None) -> O:
         """Return whose key it is; raise ApiKeyInvalid, or TooManyRequests at a limit."""
@@ -67,9 +73,11 @@ class KeyAuthenticator(Generic[O]):
             raise self.count_failure(request)
         self.per_key.consume(digest)
         try:
-            return await self.find_owner(given.credentials)
+            found = await self.find_owner(given.credentials)
         except ApiKeyInvalid:
             raise self.count_failure(request) from None
+        self.check(request, found)
+        return found
 
     def count_failure(self, request: Request) -> ApiKeyInvalid:
         """Count an invalid key and return the error; raise TooManyRequests at the limit."""
@@ -102,3 +110,16 @@ async def authenticate_caller(
 
 
 Caller = Annotated[O, Depends(authenticate_caller)]
+
+
+# ── callers with keys of accounts ────────────────────────────────────────────────────────────────────────────────────
+def refuse_writes(request: Request, holder: KeyHolder[Any]) -> None:
+    """Raise KeyReadsOnly for a request that may write with a key that may only read."""
+    if holder.key.scope != "write" and request.method not in {"GET", "HEAD"}:
+        raise KeyReadsOnly
+
+
+def make_account_callers(keys: ApiKeys[O], clock: Clock) -> KeyAuthenticator[KeyHolder[O]]:
+    """Return an authenticator of the API keys of accounts, with the usual limits; a key may be for reading only."""
+    usual = make_key_authenticator(keys.authenticate, clock)
+    return replace(usual, check=refuse_writes)
