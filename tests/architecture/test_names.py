@@ -23,7 +23,9 @@ EXPLAINED_MODULES = {
     "connection": "client and server have one end each",
     "create_table": "operations carries it out, engine checks and completes its request",
     "update_table": "operations carries it out, engine checks and completes its request",
-    **dict.fromkeys(["api_keys", "channels", "sign_in"], "of a system, until it moves to those of shared"),
+    **dict.fromkeys(
+        ["account_commands", "api_keys", "channels", "sign_in"], "of a system, until it moves to those of shared"
+    ),
 }
 EXPLAINED_CLASSES = {
     "Shop": "aura.first is a first, smaller version of aura.schema",

@@ -10,6 +10,8 @@ from hashrange import ManualClock
 from hashrange_systems.shared.accounts import password
 from systems.tests.shared.accounts.sample_system import make_system
 
+DAY = 86_400
+
 
 @pytest.fixture(autouse=True)
 def quick_hashes(monkeypatch):
@@ -21,6 +23,7 @@ def quick_hashes(monkeypatch):
 
 @pytest.fixture
 def sample(database, clock):
-    """The services; a real server deletes what has expired by its own clock."""
+    """The services; a real server deletes what expires by its own clock, so theirs is ahead, at noon in two days."""
     embedded = isinstance(database, hashrange.Database)
-    return make_system(database, clock if embedded else ManualClock(int(time.time())))
+    noon = (int(time.time()) // DAY + 2) * DAY + DAY // 2
+    return make_system(database, clock if embedded else ManualClock(noon))

@@ -46,7 +46,7 @@ async def fill(sample):
 
 def mention(stored, owner):
     """The items that name an owner, or hold something of theirs."""
-    words = (owner, owner[:3] + "@", owner[:3])
+    words = (owner, f"{owner[:3]}@", f"example/{owner[:3]}")  # none can occur in what is encrypted
     return {key: item for key, item in stored.items() if any(word in f"{key} {item}" for word in words)}
 
 
