@@ -42,8 +42,9 @@ CRAWL = frozenset({"domain", "last_crawled_start", "last_crawled_end"})
 SCRAPE = frozenset({"domain", "last_scraped_start", "last_scraped_end", "last_crawled_end"})
 
 
-def by_state(number, text, condition, state, projected, wants, **request):
+def by_state(number, text, key, projected, wants, **request):
     """A query of the index by country and state of the crawl (2) or the scrape (3)."""
+    condition, state = key
     index = {2: "CountryLastCrawledIndex", 3: "CountryLastScrapedIndex"}[number]
     return SeedQuery(
         text=text,
@@ -74,7 +75,7 @@ def is_new(item):
     return item.get("last_crawled_end", "") > item["last_scraped_end"]
 
 
-NEVER, STARTS = {":never": "NEVER#"}, "begins_with({sk}, :never)"
+NEVER = "begins_with({sk}, :never)", {":never": "NEVER#"}
 QUERIES = [
     SeedQuery(
         text="Query all URLs of a specific type (e.g., products) within a shop",
@@ -83,32 +84,31 @@ QUERIES = [
         values=lambda item: {":pk": item["pk"], ":type": item["type"]},
         wants=lambda item, values: (item["pk"], item["type"]) == (values[":pk"], values[":type"]),
     ),
-    by_state(2, "Get never-crawled shops", STARTS, NEVER, CRAWL, lambda state, _item: state == "NEVER#"),
+    by_state(2, "Get never-crawled shops", NEVER, CRAWL, lambda state, _item: state == "NEVER#"),
     by_state(
         2,
         "Get shops crawled before cutoff",
-        *between("DONE#", "DONE#2026-01-13T00:00:00Z"),
+        between("DONE#", "DONE#2026-01-13T00:00:00Z"),
         CRAWL,
         is_between("DONE#", "DONE#2026-01-13T00:00:00Z"),
     ),
     by_state(
         2,
         "In Progress: gsi2_sk BETWEEN 'PROGRESS#' AND 'PROGRESS#~'",
-        *between("PROGRESS#", "PROGRESS#~"),
+        between("PROGRESS#", "PROGRESS#~"),
         CRAWL,
         lambda state, _item: state.startswith("PROGRESS#"),
     ),
     by_state(
         2,
         "Find crawls in-progress > 2 hours",
-        *between("PROGRESS#", "PROGRESS#2026-01-15T08:00:00Z"),
+        between("PROGRESS#", "PROGRESS#2026-01-15T08:00:00Z"),
         CRAWL,
         is_between("PROGRESS#", "PROGRESS#2026-01-15T08:00:00Z"),
     ),
     by_state(
         3,
         "Get never-scraped shops (after crawl completed)",
-        STARTS,
         NEVER,
         SCRAPE,
         lambda state, item: state == "NEVER#" and "last_crawled_end" in item,
@@ -117,7 +117,7 @@ QUERIES = [
     by_state(
         3,
         "Get shops scraped before cutoff, with new crawl data",
-        *between("DONE#", "DONE#2026-01-13T00:00:00Z"),
+        between("DONE#", "DONE#2026-01-13T00:00:00Z"),
         SCRAPE,
         lambda state, item: "DONE#" <= state <= "DONE#2026-01-13T00:00:00Z" and is_new(item),
         FilterExpression="last_crawled_end > last_scraped_end",
@@ -125,14 +125,14 @@ QUERIES = [
     by_state(
         3,
         "In Progress: gsi3_sk BETWEEN 'PROGRESS#' AND 'PROGRESS#~'",
-        *between("PROGRESS#", "PROGRESS#~"),
+        between("PROGRESS#", "PROGRESS#~"),
         SCRAPE,
         lambda state, _item: state.startswith("PROGRESS#"),
     ),
     by_state(
         3,
         "Find scrapes in-progress > 2 hours",
-        *between("PROGRESS#", "PROGRESS#2026-01-15T09:00:00Z"),
+        between("PROGRESS#", "PROGRESS#2026-01-15T09:00:00Z"),
         SCRAPE,
         is_between("PROGRESS#", "PROGRESS#2026-01-15T09:00:00Z"),
     ),
