@@ -17,6 +17,8 @@ ApplicationError
 ├── SignInRefused      401  the name or the password is wrong, or the account is locked
 ├── CodeInvalid        401  the code of the second factor is wrong, expired or already used
 ├── LoginTaken         409  another account signs in with this address or name
+├── SignUpClosed       403  nobody can sign up, or only with addresses of some domains
+├── RoleMissing        403  the member of a team may not do this there
 └── FormRejected       403  the form does not come from a page of this session
 
 The text of each is for the user: it contains no secret and nothing of another user.
@@ -24,7 +26,7 @@ The text of each is for the user: it contains no secret and nothing of another u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -216,3 +218,22 @@ class KeyReadsOnly(ApplicationError):
 
     def __init__(self) -> None:
         super().__init__("This API key may only read: use one that may write.")
+
+
+class SignUpClosed(ApplicationError):
+    """Nobody can sign up, or only with addresses of some domains."""
+
+    status = 403
+
+    def __init__(self, domains: Collection[str] = ()) -> None:
+        listed = ", ".join(sorted(domains))
+        super().__init__(f"Sign up with an address of {listed}." if listed else "Nobody can sign up here.")
+
+
+class RoleMissing(ApplicationError):
+    """The member of a team may not do this there."""
+
+    status = 403
+
+    def __init__(self, needed: str) -> None:
+        super().__init__(f"In this team you need the role {needed} for this: ask an owner of the team.")

@@ -3,14 +3,15 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, Protocol
+from urllib.parse import parse_qs, urlsplit
 
 import hashrange
 from hashrange import Conflict, Ensure, Get, HashrangeError, Item, Key, LocalKeys, Patterns, Table, Update
 from hashrange_systems.shared.accounts.account_services import make_account_services
 from hashrange_systems.shared.accounts.schema import Accounts, accounts
+from hashrange_systems.shared.accounts.sign_up_policy import OPEN
 from hashrange_systems.shared.channels.channels import ChannelOptions
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.channels.outbox import Outbox
 from hashrange_systems.shared.channels.sender import Notification
 from hashrange_systems.shared.signed_token import TokenSigner
 
@@ -55,6 +56,9 @@ class PeopleOwners:
     def ensure_active(self, owner):
         return self.db.ensure(Active(owner=owner))
 
+    def write_new(self, owner, address):
+        return [self.db.create(Active(owner=owner))]
+
 
 def render(message, channel):
     """What the system says in a message."""
@@ -65,12 +69,12 @@ def render(message, channel):
 class SampleSystem:
     """All services on one database."""
 
-    def __init__(self, database, clock, *, demo=False, transport=None, hooks=(), **more):
+    def __init__(self, database, clock, *, demo=False, transport=None, hooks=(), sign_up=OPEN, owners=None, **more):
         self.database, self.clock = database, clock
         carrier = transport or database
         self.db = People.open(carrier, clock=clock, hooks=hooks)
         self.accounts = PeopleAccounts.open(carrier, clock=clock, keys=KEYS, secret=SECRET, hooks=hooks)
-        self.owners = PeopleOwners(self.db)
+        self.owners = owners or PeopleOwners(self.db)
         self.services = make_account_services(
             self.accounts,
             self.owners,
@@ -79,18 +83,25 @@ class SampleSystem:
             base_url="https://sample.example",
             demo=demo,
             channels=ChannelOptions(**more),
+            sign_up=sign_up,
         )
         self.keys, self.factors, self.credentials = self.services.keys, self.services.factors, self.services.credentials
         self.sign_in, self.logins = self.services.sign_in, self.services.logins
         self.messages, self.channels = self.services.messages, self.services.channels
+        self.sign_up, self.reset = self.services.sign_up, self.services.password_reset
         self.mailbox = Mailbox(clock)
-        self.outbox = Outbox(
-            clock=clock,
-            accounts=self.accounts,
-            channels=self.channels,
-            senders={"EMAIL": self.mailbox, "WEBHOOK": self.mailbox},
-            render=render,
-        )
+        self.outbox = self.services.make_outbox({"EMAIL": self.mailbox, "WEBHOOK": self.mailbox}, render)
+
+    async def read_mail(self, address):
+        """Send what is due; return the last mail to an address, or None."""
+        await self.outbox.send_all()
+        return next((mail.notification for mail in self.mailbox.all() if mail.recipient == address), None)
+
+    async def read_link(self, address):
+        """Send what is due; return the token of the link in the last mail to an address."""
+        url = (await self.read_mail(address)).data["url"]
+        assert url.startswith("https://sample.example/")
+        return parse_qs(urlsplit(url).query)["token"][0]
 
     async def add(self, owner="ann", login=None, password=None, role=None):
         """Add a person with a login and a first key, in one transaction; return the key."""

@@ -1,28 +1,23 @@
 """Everything of an owner is exported without secrets and erased; and what takes several requests is killed at each."""
 
-import asyncio
 import json
 
 import pyotp
 import pytest
 
 import hashrange
-from hashrange import ManualClock
 from hashrange_systems.shared.accounts.erasure import erase_owner, export_owner
 from hashrange_systems.shared.accounts.key_mark import KeysDiffer, verify_keys
 from hashrange_systems.shared.accounts.schema import Membership
 from hashrange_systems.shared.channels.messages import NewMessage
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.errors import ApplicationError
-from systems.tests.conftest import NOON
+from systems.tests.shared.accounts.killing import interrupt_everywhere
 from systems.tests.shared.accounts.sample_system import (
     PASSWORD,
     PeopleAccounts,
     do,
-    make_system,
 )
 
-WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 QUX, BOB = "qux#1", "bob"
 
 
@@ -87,55 +82,6 @@ def test_an_erasure_leaves_nothing_of_the_owner_and_everything_of_the_others(sam
 
 
 # ── kills ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-class Killed(BaseException):
-    """What a process sees of kill -9: nothing runs after it."""
-
-
-class Killer:
-    """Ends what is done after so many writes."""
-
-    def __init__(self):
-        self.left = None
-
-    def __call__(self, event):
-        if self.left is None or event.operation not in WRITES:
-            return
-        self.left -= 1
-        if self.left < 0:
-            self.left = None
-            raise Killed
-
-
-def interrupt_everywhere(prepare, act, check):
-    """Kill an action after its first write, its second, and so on, and do it again; return how often it was killed."""
-    for after in range(60):
-        with hashrange.open(clock=ManualClock(NOON)) as database:
-            killer = Killer()
-            sample = make_system(database, ManualClock(NOON), hooks=[killer])
-            asyncio.run(prepare(sample))
-            killer.left = after
-            killed = False
-            try:
-                asyncio.run(act(sample))
-            except Killed:
-                killed = True
-                asyncio.run(repeat(act, sample))
-            killer.left = None
-            asyncio.run(check(sample))
-            if not killed:
-                return after
-    raise AssertionError("it never ends")
-
-
-async def repeat(act, sample):
-    """Do it again; what was written before may refuse it."""
-    sample.clock.advance(1)
-    try:
-        await act(sample)
-    except ApplicationError:
-        return
-
-
 def test_an_erasure_that_is_killed_anywhere_is_completed_by_the_next():
     async def erase(sample):
         await erase_owner(sample.accounts, QUX)

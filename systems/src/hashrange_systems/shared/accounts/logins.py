@@ -6,6 +6,7 @@ the login of somebody else raises Taken: call `explain_taken` with it.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,8 @@ class Logins:
 
     def claim(self, name: str, owner: str) -> Write[Login]:
         """Return the write that makes a login an owner's; the transaction raises Taken if it is another's."""
-        return self.accounts.create(Login(name=name, owner=owner, created_at=from_ms(self.clock.millis())))
+        now = from_ms(self.clock.millis())
+        return self.accounts.create(Login(name=name, owner=owner, created_at=now, spelled=find_other_letters(name)))
 
     def release(self, name: str, owner: str) -> Write[Any]:
         """Return the write that makes a login free again; the transaction raises Conflict if it is not the owner's."""
@@ -46,6 +48,12 @@ class Logins:
         if fold_login(old) == fold_login(new):
             return []
         return [self.claim(new, owner), self.release(old, owner)]
+
+
+def find_other_letters(name: str) -> str | None:
+    """Return a name if folding it changes more than its case, as in straße, which folds to strasse; otherwise None."""
+    stripped = name.strip()
+    return None if fold_login(name) == unicodedata.normalize("NFC", stripped.lower()) else stripped
 
 
 def explain_taken(taken: Taken) -> Exception:

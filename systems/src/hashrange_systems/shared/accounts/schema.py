@@ -14,6 +14,7 @@ from hashrange import (
     KEYS_ONLY,
     Add,
     Delete,
+    Ensure,
     Eq,
     Get,
     Gsi,
@@ -61,7 +62,7 @@ class Login(Item, table=accounts, pk="LOGIN#{name}", sk="LOGIN"):
     name: Key[LoginName]
     owner: Owner
     created_at: IsoMillis
-    expires_at: Ttl | None = None  # of a sign-up that is not confirmed
+    spelled: str | None = None  # if folding it made other letters of some: its mailbox may be another's
 
 class ListedLogin(View[Login]):
     name: Key[LoginName]
@@ -246,7 +247,7 @@ class Accounts(Patterns, Protocol):
     # logins and credentials
     def login(self, name: str) -> Get[Login]: ...
     def logins_of(self, owner: str) -> Query[ListedLogin]: ...
-    def confirm_login(self, name: str, owner: Eq[str], expires_at: None = ...) -> Update[Login]: ...
+    def is_login_of(self, name: str, owner: Eq[str]) -> Ensure[Login]: ...
     def release_login(self, name: str, owner: Eq[str]) -> Delete[Login]: ...
     def credentials(self, owner: str) -> Get[Credentials]: ...
     def account_state(self, owner: str) -> Get[AccountState]: ...
@@ -254,6 +255,10 @@ class Accounts(Patterns, Protocol):
     def set_password(
         self, owner: str, created_at: Once[datetime], generation: Add[int], password_hash: str
     ) -> Upsert[Credentials]: ...
+    @where("generation = {seen} AND created_at = {since}")
+    def reset_password(
+        self, owner: str, password_hash: str, generation: Add[int], seen: int, since: datetime
+    ) -> Update[Credentials]: ...
     def rehash(self, owner: str, generation: Eq[int], password_hash: str) -> Update[Credentials]: ...
     def set_role(
         self, owner: str, created_at: Once[datetime], generation: Add[int], role: str | None

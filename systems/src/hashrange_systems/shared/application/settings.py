@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 from hashrange import HashrangeError
+from hashrange_systems.shared.accounts.sign_up_policy import CLOSED, SignUpPolicy, parse_sign_up
 from hashrange_systems.shared.channels.email_sender import MailServer, MailServerInvalid, read_server
 from hashrange_systems.shared.channels.sender import DeliveryRefused
 from hashrange_systems.shared.fetching.errors import PolicyInvalid
@@ -273,4 +274,21 @@ def declare_exemptions(whom: str) -> frozenset[Exemption]:
         f"Non-public addresses that {whom} may request, separated by commas: `10.0.0.0/8`, `wiki.internal`.",
         parse_addresses,
         usual="none",
+    )
+
+
+def declare_sign_up() -> SignUpPolicy:
+    """Return the declaration of who may sign up."""
+
+    def parse(text: str) -> SignUpPolicy:
+        try:
+            return parse_sign_up(text)
+        except ValueError as error:
+            raise InvalidSetting(str(error)) from error
+
+    return setting(
+        CLOSED,
+        "Who may sign up: `open`, `closed`, or domains of e-mail addresses: `example.com, example.org`.",
+        parse,
+        usual="`closed`",
     )

@@ -46,6 +46,10 @@ class Mailbox:
         while len(self._mails) > self._most:
             self._mails.popitem(last=False)
 
+    def all(self) -> list[Mail]:
+        """Return the mails to everybody, latest first."""
+        return list(reversed(self._mails.values()))
+
     def mails(self, owner: str) -> list[Mail]:
         """Return the mails of a user, latest first."""
         return [mail for mail in reversed(self._mails.values()) if mail.owner == owner]

@@ -48,11 +48,17 @@ class MessageBudgets:
     db: MessageCounters
     clock: Clock
 
-    async def spend(self, userid: str, target: str) -> None:
-        """Count a message; raise DayBudgetSpent if the address or the user has had enough of them today."""
+    async def spend(self, userid: str, target: str, *, purpose: str = "", most: int = BY_A_USER) -> None:
+        """Count a message; raise DayBudgetSpent if the address or the user has had enough of them today.
+
+        Messages of another purpose have their own counters, so that nobody who asks for one uses up the other.
+        """
         now = from_ms(self.clock.millis())
         day, expires_at = now.date(), now + timedelta(days=KEPT_DAYS)
-        scopes = {f"ADDRESS#{hash_target(target)}": TO_AN_ADDRESS, f"USER#{userid}": BY_A_USER}
+        scopes = {
+            f"ADDRESS#{purpose}{hash_target(target)}": TO_AN_ADDRESS,
+            f"USER#{purpose}{userid}": most,
+        }
         try:
             await self.db.transact_all(
                 self.db.spend_message(scope, day, sent=1, expires_at=expires_at, most=most)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
 
@@ -18,6 +18,8 @@ from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRef
 from hashrange_systems.shared.channels.type_registry import EMAIL
 
 Render = Callable[[Waiting, Channel | None], Notification]  # the channel is None for a message to an address
+RenderNotice = Callable[[Waiting], Awaitable[Notification | None]]  # None if there is nothing to say any more
+NOTICE = "account: "  # how the topics of mails about accounts begin
 
 
 def render_question(link: str, purpose: str = "messages") -> Notification:
@@ -48,13 +50,14 @@ class Receiver:
 
 @dataclass(frozen=True, kw_only=True)
 class Outbox(Delivery[Outgoing, Waiting]):
-    """Sends due messages; `senders` by type of channel."""
+    """Sends due messages; `senders` by type of channel, and `notices` render the mails about accounts by topic."""
 
     accounts: Accounts
     channels: Channels
     senders: Mapping[str, Sender]
     render: Render
     render_question: Callable[[str], Notification] = render_question
+    notices: Mapping[str, RenderNotice] = field(default_factory=dict)
 
     async def send_all(self) -> DeliveryCounts:
         """Send all messages that are due; return the number of each outcome."""
@@ -70,6 +73,9 @@ class Outbox(Delivery[Outgoing, Waiting]):
 
     async def deliver(self, message: Waiting) -> None:
         """Send a message to its channel or address."""
+        if message.topic.startswith(NOTICE):
+            await self._send_notice(message)
+            return
         if message.channel_id is None or message.owner is None:
             await self._send(message, EMAIL.name, Receiver(message.owner or "", message.recipient or ""), None)
             return
@@ -82,6 +88,18 @@ class Outbox(Delivery[Outgoing, Waiting]):
             )
         receiver = Receiver(channel.owner, channel.shown, channel.secret)
         await self._send(message, channel.channel_type, receiver, channel)
+
+    async def _send_notice(self, message: Waiting) -> None:
+        """Send a mail about an account; delete the message if there is nothing to say any more."""
+        sender, render = self.senders.get(EMAIL.name), self.notices.get(message.topic)
+        if sender is None or render is None:
+            raise DeliveryFailed("mails about accounts are not set up")
+        notification = await render(message)
+        if notification is None:
+            await self.accounts.drop_message(message.about, message.message_id)
+            return
+        receiver = Receiver(message.owner or "", message.recipient or "")
+        await sender.send(receiver, notification, make_delivery_key(message))
 
     async def _send(self, message: Waiting, channel_type: str, receiver: Receiver, channel: Channel | None) -> None:
         sender = self.senders.get(channel_type)
