@@ -13,11 +13,28 @@ import hashrange
 from hashrange import ManualClock
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.history import History
+from hashrange_systems.checks.table_definitions import checks, users
 from systems.tests.checks.check_items import NOON, TABLES
 from systems.tests.checks.services import ServiceSet, do
 
 FILE = Path(__file__).with_name("former_release.json")
 LEFT_AT = NOON + timedelta(days=1, hours=2)  # when the release wrote last
+
+
+def read_former_items():
+    """The items by table, as they are stored."""
+    return json.loads(FILE.read_text("utf-8"))
+
+
+def make_former_directory(directory):
+    """A data directory with the two tables that the release had; what would have expired by now has not."""
+    with hashrange.open(directory) as opened:
+        hashrange.create_tables(opened, users, checks)
+        for name, items in read_former_items().items():
+            for item in items:
+                kept = item | ({"expiresAt": {"N": str(2**31)}} if "expiresAt" in item else {})
+                opened.call("PutItem", {"TableName": name, "Item": kept})
+    return directory
 
 
 def write_former_items():

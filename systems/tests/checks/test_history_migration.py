@@ -21,10 +21,10 @@ from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.system import SYSTEM
 from hashrange_systems.shared.epoch import DAY_MS, to_ms
 from systems.tests.checks.check_items import NOON, TABLES, to_wire
-from systems.tests.checks.former_release import FILE, LEFT_AT
+from systems.tests.checks.former_release import LEFT_AT, make_former_directory, read_former_items
 from systems.tests.checks.services import Crash, ServiceSet, do
 
-FORMER = json.loads(FILE.read_text("utf-8"))
+FORMER = read_former_items()
 HISTORY = ("RESULT#", "ROLLUP#", "INCIDENT#")
 CHECKID = next(item["PK"]["S"] for item in FORMER["CHECK"] if item["SK"]["S"].startswith("ROLLUP#"))
 USERID = next(item["userid"]["S"] for item in FORMER["CHECK"] if item["PK"]["S"] == CHECKID and "userid" in item)
@@ -438,15 +438,7 @@ def test_a_process_moves_before_it_serves_and_logs_what_it_left(embedded, caplog
 @pytest.fixture
 def directory(tmp_path):
     """A data directory of the former release, which has no table for the history."""
-    with hashrange.open(tmp_path / "data") as opened:
-        hashrange.create_tables(opened, Checks)
-        fill(opened)
-        later = {"expiresAt": {"N": str(2**31)}}  # a process of today would delete what has expired
-        for item in filter(is_history, FORMER["CHECK"]):
-            put(opened, item | later)
-        opened.call("UpdateTable", {"TableName": "checks-history", "DeletionProtectionEnabled": False})
-        opened.call("DeleteTable", {"TableName": "checks-history"})
-    return tmp_path / "data"
+    return make_former_directory(tmp_path / "data")
 
 
 def run_command(*arguments):

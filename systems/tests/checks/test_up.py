@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
+from systems.tests.checks.former_release import make_former_directory
 from tests.e2e.served import CLEAN
 from tests.e2e.test_up import COMMAND, SOON, UpProcess, wait_for
 
@@ -153,6 +154,20 @@ def test_the_demo_checks_are_run_for_real(up):
     assert found["demo-blog"]["certificateDays"] == 9
     assert found["demo-payments"]["httpStatus"] == 503
     assert 10_000 < found["demo-camera"]["price"] < 30_000
+
+
+def test_a_directory_of_the_release_before_has_all_of_its_history_when_it_is_served(up, tmp_path):
+    directory = make_former_directory(tmp_path / "here")
+    upped = up("--data", str(directory), CHECKS_WORKERS="0")
+    assert "checks-history" in upped.shown
+    with open_api(upped, make_key(upped, "ann@example.com")) as api:
+        checks = ask(api, "GET", "/checks")["items"]
+        results = {each["checkid"]: ask(api, "GET", f"/checks/{each['checkid']}/results")["items"] for each in checks}
+        incidents = [ask(api, "GET", f"/checks/{each['checkid']}/incidents")["items"] for each in checks]
+    assert sorted(map(len, results.values())) == [5, 10]
+    assert sorted(map(len, incidents)) == [1, 2]
+    assert upped.stop() == 0
+    assert "Traceback" not in upped.logged
 
 
 def test_everything_is_there_after_a_restart(up):
