@@ -21,7 +21,7 @@ from hashrange_systems.shared.accounts.sign_up import SIGN_UP, NewOwners, SignUp
 from hashrange_systems.shared.accounts.sign_up_policy import CLOSED, SignUpPolicy
 from hashrange_systems.shared.channels.channels import USUAL_OPTIONS, ChannelOptions, Channels
 from hashrange_systems.shared.channels.messages import Messages
-from hashrange_systems.shared.channels.outbox import Outbox, Render
+from hashrange_systems.shared.channels.outbox import Outbox, Render, RenderQuestion, render_question
 from hashrange_systems.shared.channels.sender import Sender
 from hashrange_systems.shared.signed_token import TokenSigner
 
@@ -46,14 +46,20 @@ class AccountServices(Generic[User]):
     sign_up: SignUp
     password_reset: PasswordReset
 
-    def make_outbox(self, senders: Mapping[str, Sender], render: Render) -> Outbox:
-        """Return what sends the messages of the system, which renders its own, and the mails about accounts."""
+    def make_outbox(
+        self, senders: Mapping[str, Sender], render: Render, ask: RenderQuestion = render_question
+    ) -> Outbox:
+        """Return what sends the messages of the system, which renders its own, and the mails about accounts.
+
+        `ask` renders the message that asks to confirm a channel, with the link.
+        """
         return Outbox(
             clock=self.clock,
             accounts=self.db,
             channels=self.channels,
             senders=senders,
             render=render,
+            render_question=ask,
             notices={SIGN_UP: self.sign_up.render, RESET: self.password_reset.render},
         )
 

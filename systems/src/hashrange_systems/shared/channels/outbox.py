@@ -18,6 +18,7 @@ from hashrange_systems.shared.channels.sender import DeliveryFailed, DeliveryRef
 from hashrange_systems.shared.channels.type_registry import EMAIL
 
 Render = Callable[[Waiting, Channel | None], Notification]  # the channel is None for a message to an address
+RenderQuestion = Callable[[str], Notification]  # with the link that confirms a channel
 RenderNotice = Callable[[Waiting], Awaitable[Notification | None]]  # None if there is nothing to say any more
 NOTICE = "account: "  # how the topics of mails about accounts begin
 
@@ -56,7 +57,7 @@ class Outbox(Delivery[Outgoing, Waiting]):
     channels: Channels
     senders: Mapping[str, Sender]
     render: Render
-    render_question: Callable[[str], Notification] = render_question
+    render_question: RenderQuestion = render_question
     notices: Mapping[str, RenderNotice] = field(default_factory=dict)
 
     async def send_all(self) -> DeliveryCounts:
