@@ -89,6 +89,7 @@ class SampleSystem:
         self.sign_in, self.logins = self.services.sign_in, self.services.logins
         self.messages, self.channels = self.services.messages, self.services.channels
         self.sign_up, self.reset = self.services.sign_up, self.services.password_reset
+        self.teams = self.services.teams
         self.mailbox = Mailbox(clock)
         self.outbox = self.services.make_outbox({"EMAIL": self.mailbox, "WEBHOOK": self.mailbox}, render)
 

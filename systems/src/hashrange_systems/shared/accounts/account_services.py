@@ -19,6 +19,7 @@ from hashrange_systems.shared.accounts.second_factor import AccountFactors
 from hashrange_systems.shared.accounts.sign_in import SignIn
 from hashrange_systems.shared.accounts.sign_up import SIGN_UP, NewOwners, SignUp
 from hashrange_systems.shared.accounts.sign_up_policy import CLOSED, SignUpPolicy
+from hashrange_systems.shared.accounts.teams import INVITE, Teams
 from hashrange_systems.shared.channels.channels import USUAL_OPTIONS, ChannelOptions, Channels
 from hashrange_systems.shared.channels.messages import Messages
 from hashrange_systems.shared.channels.outbox import Outbox, Render, RenderQuestion, render_question
@@ -45,6 +46,7 @@ class AccountServices(Generic[User]):
     channels: Channels
     sign_up: SignUp
     password_reset: PasswordReset
+    teams: Teams
 
     def make_outbox(
         self, senders: Mapping[str, Sender], render: Render, ask: RenderQuestion = render_question
@@ -60,7 +62,11 @@ class AccountServices(Generic[User]):
             senders=senders,
             render=render,
             render_question=ask,
-            notices={SIGN_UP: self.sign_up.render, RESET: self.password_reset.render},
+            notices={
+                SIGN_UP: self.sign_up.render,
+                RESET: self.password_reset.render,
+                INVITE: self.teams.render,
+            },
         )
 
 
@@ -89,6 +95,16 @@ def make_account_services(
     messages = Messages(db, clock)
     logins = Logins(db, clock)
     links = AccountLinks(signer, clock, base_url)
+    signing_up = SignUp(
+        accounts=db,
+        owners=new_owners,
+        logins=logins,
+        credentials=credentials,
+        messages=messages,
+        links=links,
+        clock=clock,
+        policy=sign_up,
+    )
     return AccountServices(
         db=db,
         owners=owners,
@@ -109,21 +125,21 @@ def make_account_services(
             base_url=base_url,
             options=channels,
         ),
-        sign_up=SignUp(
-            accounts=db,
-            owners=new_owners,
-            logins=logins,
-            credentials=credentials,
-            messages=messages,
-            links=links,
-            clock=clock,
-            policy=sign_up,
-        ),
+        sign_up=signing_up,
         password_reset=PasswordReset(
             accounts=db,
             owners=owners,
             credentials=credentials,
             lockout=lockout,
+            messages=messages,
+            links=links,
+            clock=clock,
+        ),
+        teams=Teams(
+            accounts=db,
+            owners=owners,
+            logins=logins,
+            sign_up=signing_up,
             messages=messages,
             links=links,
             clock=clock,

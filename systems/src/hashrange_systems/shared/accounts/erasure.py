@@ -16,6 +16,7 @@ from hashrange_systems.shared.accounts.schema import (
     ApiKey,
     Channel,
     Credentials,
+    Invitation,
     ListedLogin,
     ListedMessage,
     ListedSession,
@@ -28,6 +29,7 @@ SHOWN = {
     ApiKey: {"key_id", "name", "scope", "created_at", "last_used_at"},
     SecondFactor: {"created_at", "confirmed_at"},
     Channel: {"channel_id", "channel_type", "shown", "subscription", "created_at", "confirmed_at"},
+    Invitation: {"address", "team_role", "created_at", "expires_at"},
     Message: {"about", "topic", "content", "created_at", "delivery", "sent_at", "attempts", "last_error"},
 }
 
@@ -51,6 +53,7 @@ async def export_owner(accounts: Accounts, owner: str) -> dict[str, Any]:
             {"createdAt": _show(each.created_at), "expiresAt": _show(each.expires_at)} for each in stored if each
         ],
         "messages": _show_each([each for each in found if each is not None], Message),
+        "invitations": _show_each(await accounts.invitations(owner).consistent(), Invitation),
         "teams": [each.space for each in await accounts.memberships(owner)],
         "members": [
             {"member": each.member, "role": each.team_role} for each in await accounts.members(owner).consistent()
@@ -73,7 +76,8 @@ async def erase_owner(accounts: Accounts, owner: str) -> None:
         accounts.membership(each.space, each.member) for each in await accounts.memberships(owner)
     )
     members = await accounts.members(owner).consistent()
-    await accounts.batch(delete=[*under, *members, *(each for each in teams if each is not None)])
+    invited = await accounts.invitations(owner).consistent().with_expired()
+    await accounts.batch(delete=[*under, *members, *invited, *(each for each in teams if each is not None)])
     logins = await accounts.fetch(accounts.login(each.name) for each in await accounts.logins_of(owner))
     await accounts.batch(delete=[each for each in logins if each is not None and each.owner == owner])
 

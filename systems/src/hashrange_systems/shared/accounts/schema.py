@@ -148,11 +148,22 @@ class Membership(Item, table=accounts, pk="OWNER#{space}", sk="MEMBER#{member}",
     space: Key[Owner]
     member: Key[Owner]
     team_role: Role
+    address: LoginName | None = None  # that they were invited with
     created_at: IsoMillis
 
 class ListedMembership(View[Membership]):
     space: Key[Owner]
     member: Key[Owner]
+
+class Invitation(Item, table=accounts, pk="OWNER#{space}", sk="INVITATION#{invitation_id}"):
+    """An invitation to an owner's team, for who signs in or up with an address."""
+
+    space: Key[Owner]
+    invitation_id: Key[str]
+    address: LoginName
+    team_role: Role
+    created_at: IsoMillis
+    expires_at: Ttl
 
 
 # ── channels and messages ────────────────────────────────────────────────────────────────────────────────────────────
@@ -291,6 +302,15 @@ class Accounts(Patterns, Protocol):
     def membership(self, space: str, member: str) -> Get[Membership]: ...
     def members(self, space: str) -> Query[Membership]: ...
     def memberships(self, member: str) -> Query[ListedMembership]: ...
+
+    # teams
+    def set_team_role(self, space: str, member: str, team_role: Role) -> Update[Membership]: ...
+    def drop_member(self, space: str, member: str) -> Delete[Membership]: ...
+    def invitation(self, space: str, invitation_id: str) -> Get[Invitation]: ...
+    def invitations(self, space: str) -> Query[Invitation]: ...
+    def withdraw_invitation(self, space: str, invitation_id: str) -> Delete[Invitation]: ...
+    def use_invitation(self, space: str, invitation_id: str, address: Eq[str]) -> Delete[Invitation]: ...
+    def act_in(self, digest: str, owner: Eq[str], space: str | None) -> Update[StoredSession]: ...
 
     # second factor
     def second_factor(self, owner: str) -> Get[SecondFactor]: ...

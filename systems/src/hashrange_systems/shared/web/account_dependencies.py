@@ -20,7 +20,7 @@ from hashrange_systems.shared.application.application_type import SystemApplicat
 from hashrange_systems.shared.channels.sender import Sender
 from hashrange_systems.shared.errors import ResourceMissing
 from hashrange_systems.shared.web.account_authenticator import AccountAuthenticator
-from hashrange_systems.shared.web.pages import ErrorRenderer, PageDependencies, get_dependencies, read_submitted_form
+from hashrange_systems.shared.web.pages import ErrorRenderer, PageDependencies, get_dependencies
 from hashrange_systems.shared.web.pages import require_visitor as find_signed_in
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session import Session
@@ -137,8 +137,15 @@ def make_sign_in_limit(clock: Clock) -> RateLimit:
 
 
 Deps = Annotated[AccountDeps, Depends(get_dependencies)]
+
+
+async def read_account_form(request: Request, deps: Deps) -> AccountForm:
+    """Return a form about the visitor's own account, in whose space they may be a reader."""
+    return await deps.authenticator.read_form(request)
+
+
 SignedIn = Annotated[Visitor, Depends(find_signed_in)]
-Posted = Annotated[AccountForm, Depends(read_submitted_form)]
+Posted = Annotated[AccountForm, Depends(read_account_form)]
 
 
 def require_offer(name: str) -> Any:

@@ -16,6 +16,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.middleware import Middleware
 from starlette.responses import Response
 
+from hashrange_systems.shared.accounts.team_role import ensure_role
 from hashrange_systems.shared.application.application_type import SystemApplication
 from hashrange_systems.shared.web.error_pages import ErrorPages
 from hashrange_systems.shared.web.request_guard import MAX_BYTES, RequestGuard
@@ -90,8 +91,18 @@ async def require_visitor(request: Request, deps: SignInDeps) -> Any:
 
 
 async def read_submitted_form(request: Request, deps: SignInDeps) -> Any:
-    """Return the form of a signed-in visitor, with at most one file; raise FormRejected if it is from elsewhere."""
-    return await deps.authenticator.read_form(request, max_files=1)
+    """Return the form of a signed-in visitor who may change things, with at most one file.
+
+    Raise FormRejected if it is from elsewhere, and RoleMissing for a reader of a team.
+    """
+    sent = await deps.authenticator.read_form(request, max_files=1)
+    ensure_role(sent.visitor.role, "editor")
+    return sent
+
+
+async def ensure_owner(request: Request, deps: SignInDeps) -> None:
+    """Raise RoleMissing unless the visitor is an owner of the space: for routes of what belongs to its account."""
+    ensure_role((await deps.authenticator.require_visitor(request)).role, "owner")
 
 
 SignedIn = Annotated[SignedInVisitor[User], Depends(require_visitor)]

@@ -82,8 +82,8 @@ class SessionCookies:
         )
 
     def make_form_token(self, session: Session) -> str:
-        """Return the CSRF token that each form of this session contains."""
-        prefix = f"{self.signer.application} form\0".encode()
+        """Return the CSRF token that each form of this session contains, for whose data the form changes."""
+        prefix = f"{self.signer.application} form\0{session.userid}\0".encode()
         return encode_base64url(hmac.digest(self.signer.secret, prefix + session.text.encode(), "sha256"))
 
     def verify_form_token(self, session: Session, given: str) -> bool:
