@@ -24,7 +24,8 @@ def may_ping():
 def test_a_host_that_answers_is_up(host):
     outcome = probe("PING", f"icmp://{host}", count=2)
     if may_ping():
-        assert (outcome.status, outcome.response_time) == (Status.UP, 1)
+        assert outcome.status == Status.UP
+        assert outcome.response_time >= 1  # in ms; a busy machine takes its time
     else:
         assert (outcome.status, outcome.cause) == (Status.UNKNOWN, Cause.OURS)
 
