@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast, 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
+from hashrange.core.article import with_article
 from hashrange.core.errors import DeclarationError, Unreadable, ValueInvalid
 from hashrange.schema.compiler import Plan, check_inherited, compile_patterns
 from hashrange.schema.declare import introspection
@@ -360,6 +361,7 @@ def _method(plan: Plan) -> Callable[..., Any]:
     names, required = plan.parameters, plan.required
     reads, ranges = isinstance(plan, ReadPlan), plan.signature.ranges
     depends = isinstance(plan, ReadPlan) and plan.depends_on_call
+    field_classes = plan.signature.field_classes
 
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:
         arguments = dict(zip(names, args, strict=False))
@@ -367,6 +369,8 @@ def _method(plan: Plan) -> Callable[..., Any]:
             arguments.update(kwargs)
         if len(arguments) != len(args) + len(kwargs) or not required <= arguments.keys() <= set(names):
             raise TypeError(_describe_wrong_call(plan, len(args), kwargs))
+        for each in field_classes:
+            _take_fields(plan, each, arguments)
         used: Any = plan_call(cast("ReadPlan", plan), arguments) if depends else plan
         if reads and None in arguments.values():
             raise ValueInvalid(_describe_none(plan, arguments))
@@ -378,6 +382,19 @@ def _method(plan: Plan) -> Callable[..., Any]:
 
     build.__name__ = plan.name
     return build
+
+
+def _take_fields(plan: Plan, name: str, arguments: dict[str, Any]) -> None:
+    """Replace the object of a class of fields by the fields that are set in it."""
+    cls, given = plan.signature.field_classes[name], arguments.pop(name)
+    if not isinstance(given, cls):
+        found = with_article(type(given).__name__)
+        raise ValueInvalid(f"{plan.label}: {name} is {found}, not {with_article(cls.__name__)}")
+    arguments |= {field: getattr(given, field) for field in cls.model_fields if field in given.model_fields_set}
+    parameters = plan.signature.parameters
+    lacking = [each for each in cls.model_fields if not parameters[each].may_be_left_out and each not in arguments]
+    if lacking:
+        raise ValueInvalid(f"{plan.label}: {name} does not set {', '.join(lacking)}")
 
 
 def _describe_none(plan: Plan, arguments: Mapping[str, Any]) -> str:

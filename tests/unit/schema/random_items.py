@@ -71,6 +71,9 @@ class RandomItems:
                 continue
             else:
                 found[name] = None if parameter.is_none else self.value(parameter.hint)
+        for name, cls in plan.signature.field_classes.items():
+            given = {each: found.pop(each) for each in cls.model_fields if each in found}
+            found[name] = cls.model_construct(**given)
         return found
 
 

@@ -1,7 +1,8 @@
 """Reads the signature of a pattern: the verb and models it returns, its parameters, its decorators.
 
 A parameter is named after a field. Its type says how it is used: a comparison, a change, an item in the state that is
-left. `read_compiler` and `write_compiler` make a plan of it.
+left. One whose type is a class of fields, which the item inherits, stands for a parameter for each of them.
+`read_compiler` and `write_compiler` make a plan of it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pydantic import BaseModel
 
 from hashrange.core.errors import DeclarationError, ValueInvalid
 from hashrange.schema.declare import hint as hints
@@ -78,6 +80,13 @@ class Signature(Struct, frozen=True, dict=True):
     wheres: tuple[str, ...]
     via: str | None
     tenant: str | None
+    field_classes: Mapping[str, type[BaseModel]] = {}  # the arguments that give several parameters at once
+
+    @cached_property
+    def arguments(self) -> tuple[str, ...]:
+        """What a call gives, in order: the parameters, and classes of fields in the place of theirs."""
+        given_by = {field: name for name, cls in self.field_classes.items() for field in cls.model_fields}
+        return tuple(dict.fromkeys(given_by.get(name, name) for name in self.parameters))
 
     @cached_property
     def values(self) -> dict[str, Parameter]:
@@ -175,6 +184,13 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
     found = _hints_of(label, function, scope)
     returned = found.pop("return", None)
     verb, models = _returned(label, returned)
+    field_classes = {each: found[each] for each in declared if _is_field_class(found.get(each), verb, models)}
+    parameters: dict[str, Parameter] = {}
+    for each, given in declared.items():
+        if each in field_classes:
+            parameters |= _parameters_of(field_classes[each], verb, introspection.item_of(models[0]))
+        else:
+            parameters[each] = _parameter(label, each, found, verb, given)
     signature = Signature(
         label=label,
         name=name,
@@ -182,13 +198,61 @@ def read_signature(owner: str, function: Any, tenant: str | None, scope: Mapping
         models=tuple(models),
         table=introspection.table_of(models[0]),
         before=tuple(_before(label, returned, models)),
-        parameters={name: _parameter(label, name, found, verb, given) for name, given in declared.items()},
+        parameters=parameters,
         wheres=getattr(function, "__where__", ()),
         via=getattr(function, "__via__", None),
         tenant=tenant,
+        field_classes=field_classes,
     )
     _check(signature)
+    _check_field_classes(signature, declared)
     return signature
+
+
+def _is_field_class(hint: Any, verb: str, models: list[ModelClass]) -> bool:
+    """Return whether a type is a class of fields that an item inherits which the pattern changes."""
+    is_plain = isinstance(hint, type) and issubclass(hint, BaseModel) and not introspection.is_model(hint)
+    return is_plain and verb in {"Update", "Upsert"} and issubclass(introspection.item_of(models[0]), hint)
+
+
+def _parameters_of(cls: type[BaseModel], verb: str, item: ModelClass) -> dict[str, Parameter]:
+    """Return a parameter for each field of a class; what a call does not set an update leaves as it is."""
+    return {
+        name: Parameter(
+            name=name,
+            hint=hints.unwrap(item.model_fields[name].annotation)[0],
+            compare="",
+            change="",
+            may_be_left_out=verb == "Update" or not info.is_required(),
+        )
+        for name, info in cls.model_fields.items()
+    }
+
+
+def _check_field_classes(signature: Signature, declared: Mapping[str, Any]) -> None:
+    """Refuse a class of fields that a write cannot set, or that other parameters set too."""
+    for name, cls in signature.field_classes.items():
+        problem, remedy = _explain_field_class(signature, name, declared)
+        if problem:
+            raise DeclarationError("HR266", signature.label, f"{name} is {cls.__name__}, and {problem}", remedy)
+
+
+def _explain_field_class(signature: Signature, name: str, declared: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is wrong with a class of fields, and the remedy; empty texts if nothing is."""
+    target, classes = signature.models[0], signature.field_classes
+    mine = classes[name].model_fields.keys()
+    others = {field for other, cls in classes.items() if other != name for field in cls.model_fields}
+    if in_key := sorted(introspection.primary_key_fields(target) & mine):
+        return f"it has {in_key[0]}, which is part of the key", f"leave {in_key[0]} out of it: a key never changes"
+    if signature.tenant in mine:
+        return f"it has {signature.tenant}, the tenant", f"leave {signature.tenant} out of it, and take it by itself"
+    if states := sorted(mine - introspection.all_fields(target).keys()):
+        return f"its {states[0]} is a state", f"leave {states[0]} out of it, and enter the state: Update[...]"
+    if twice := sorted({*declared, *others} & mine):
+        return f"another parameter sets its {twice[0]} too", f"drop that parameter, or leave {twice[0]} out of it"
+    if declared[name] is not NO_DEFAULT:
+        return "has a default", "drop the default: a call gives an object in which nothing is set"
+    return "", ""
 
 
 def _read_parameters(label: str, function: Any) -> dict[str, Any]:

@@ -200,13 +200,15 @@ class WritePlan(Struct, frozen=True):
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters, in order."""
-        return tuple(self.signature.parameters)
+        return self.signature.arguments
 
     @property
     def required(self) -> frozenset[str]:
         """The parameters that cannot be left out."""
-        given = self.signature.parameters.values()
-        return frozenset(parameter.name for parameter in given if not parameter.may_be_left_out)
+        given = self.signature.parameters
+        return frozenset(
+            name for name in self.signature.arguments if name not in given or not given[name].may_be_left_out
+        )
 
     @property
     def models(self) -> tuple[ModelClass, ...]:
