@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from hashrange_systems.kelifax.schema import Decision, Submission, UrlClaim
+from hashrange_systems.kelifax.schema import Decision, StoredContent, Submission, UrlClaim
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -115,6 +115,12 @@ def submit(db, slug, minute=0, **more):
     entry = make_submission(slug, minute, **more)
     claim = UrlClaim(resource_url=entry.resource_url, claimed_by=slug)
     return db.transact(db.create(entry), db.create(claim)).run()[0]
+
+
+def resubmit(db, rejected, at):
+    """Submit a rejected resource again, with the same content."""
+    same = StoredContent.model_construct()
+    return db.resubmit(rejected, submitted_at=at, content=same, search_text=rejected.search_text)
 
 
 def approve(db, entry, at, actor="ann"):

@@ -46,12 +46,6 @@ def test_what_the_original_system_does_not_have_is_not_stored_while_it_is_empty(
     assert [each.name for each in CONTENT_FIELDS if each.name not in EXAMPLE and each.kind.stored != set[str]] == []
 
 
-@pytest.mark.parametrize("pattern", ["edit", "resubmit"])
-def test_the_patterns_that_write_content_take_every_field(pattern):
-    plan = Kelifax.plan(pattern)
-    assert {each.attribute for each in CONTENT_FIELDS} <= set(plan.parameters) - plan.required
-
-
 def test_every_filter_has_its_pattern():
     wanted = {f"with_{each.attribute}" for each in FILTER_FIELDS}
     assert wanted == {name for name in Kelifax.plans if name.startswith("with_")}

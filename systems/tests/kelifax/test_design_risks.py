@@ -19,6 +19,7 @@ from systems.tests.kelifax.entries import (
     make_submission,
     parse_learning_resources,
     put_plain,
+    resubmit,
     slugs,
     submit,
     to_plain,
@@ -58,7 +59,7 @@ def test_01_a_time_without_a_zone_is_refused():
 
 
 def test_01_a_resubmission_changes_submitted_at_and_never_created_at(db):
-    again = db.resubmit(db.reject(submit(db, "saw"), NOON, "a dead link").run(), submitted_at=LATER).run()
+    again = resubmit(db, db.reject(submit(db, "saw"), NOON, "a dead link").run(), LATER).run()
     assert (again.created_at, again.submitted_at) == (NOON, LATER)
 
 
@@ -123,7 +124,7 @@ def test_07_a_rejected_resource_keeps_its_slug_and_can_be_resubmitted_with_its_h
         for at, word in steps
     }
     gone, _ = db.transact(db.reject(entry, LATER, "a dead link"), db.create(noted["rejected"])).run()
-    again, _ = db.transact(db.resubmit(gone, LATER), db.create(noted["resubmitted"])).run()
+    again, _ = db.transact(resubmit(db, gone, LATER), db.create(noted["resubmitted"])).run()
     db.transact(db.approve(again, LATER, LATER), db.create(noted["approved"])).run()
     assert [decision.verdict for decision in db.decisions("saw")] == ["approved", "resubmitted", "rejected"]
     assert db.published("saw").run() is not None

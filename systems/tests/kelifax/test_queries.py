@@ -7,7 +7,7 @@ import pytest
 
 from hashrange import Conflict, NotFound
 from hashrange_systems.kelifax.schema import Alias, Approved, Listing, Pending, Published, Rejected, Submission
-from systems.tests.kelifax.entries import EXAMPLE, NOON, approve, get_plain, put_plain, slugs, submit
+from systems.tests.kelifax.entries import EXAMPLE, NOON, approve, get_plain, put_plain, resubmit, slugs, submit
 
 LATER = NOON + timedelta(hours=1)
 
@@ -112,7 +112,7 @@ def test_a_resource_goes_from_pending_to_approved(db, database):
 def test_a_resource_goes_from_pending_to_rejected_and_back_to_pending(db, database):
     gone = db.reject(submit(db, "saw"), LATER, rejection_reason="a dead link").run()
     assert (type(gone), gone.rejected_at, gone.rejection_reason) == (Rejected, LATER, "a dead link")
-    again = db.resubmit(gone, submitted_at=LATER).run()
+    again = resubmit(db, gone, LATER).run()
     assert isinstance(again, Pending)
     item = get_plain(database, "saw")
     assert (item["rejectedAt"], item["rejectionReason"], item["submittedAt"]) == ("", "", "2026-01-15T13:00:00Z")

@@ -310,10 +310,7 @@ class Kelifax(Patterns, Protocol):
         self, resource: Approved, rejected_at: datetime, rejection_reason: str, featured: bool
     ) -> Update[Rejected]: ...
     def resubmit(
-        self, resource: Rejected, submitted_at: datetime,
-        resource_name: str = ..., resource_url: str = ..., usage_purpose: str = ..., category: str = ...,
-        logo_image: str | None = ..., tags: list[str] = ..., key_features: list[str] = ..., use_cases: list[str] = ...,
-        learning_resources: list[Lesson] = ..., search_text: str = ..., pricing: set[str] = ...,
+        self, resource: Rejected, submitted_at: datetime, content: StoredContent, search_text: str
     ) -> Update[Pending]: ...
     @decided_when
     def undo_approval(self, resource: Approved, seen: datetime, featured: bool) -> Update[Pending]: ...
@@ -325,10 +322,7 @@ class Kelifax(Patterns, Protocol):
     ) -> Update[Published]: ...
     @where("resource_name = {seen_name} AND resource_url = {seen_url}")
     def edit(
-        self, resource: Published, seen_name: str, seen_url: str,
-        resource_name: str = ..., resource_url: str = ..., usage_purpose: str = ..., category: str = ...,
-        logo_image: str | None = ..., tags: list[str] = ..., key_features: list[str] = ..., use_cases: list[str] = ...,
-        learning_resources: list[Lesson] = ..., search_text: str = ..., pricing: set[str] = ...,
+        self, resource: Published, seen_name: str, seen_url: str, content: StoredContent, search_text: str
     ) -> Update[Published]: ...
     def is_approved(self, resource: Approved) -> Ensure[Approved]: ...
     def feature(self, resource: Approved, featured: bool) -> Update[Approved]: ...

@@ -188,11 +188,10 @@ class Content:
         """Return the content under the names of the form, with JSON types."""
         return show_content(self, CONTENT_FIELDS)
 
-    def to_update(self, changed: Collection[str] | None = None) -> dict[str, Any]:
-        """Return the content as parameters of the patterns that write it; with `changed` only of these fields."""
+    def to_stored(self, changed: Collection[str] | None = None) -> dict[str, Any]:
+        """Return the attributes of a stored resource; with `changed` only of the fields with these names."""
         chosen = [each for each in CONTENT_FIELDS if changed is None or each.name in changed]
-        stored = {each.attribute: each.kind.dump(each.value_of(self)) for each in chosen}
-        return stored | {"search_text": self.make_search_text()}
+        return {each.attribute: each.kind.dump(each.value_of(self)) for each in chosen}
 
 
 CONTENT_FIELDS: tuple[ContentField, ...] = tuple(

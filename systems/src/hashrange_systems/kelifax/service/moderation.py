@@ -51,7 +51,13 @@ from hashrange_systems.kelifax.service.moderation_detail import (
 )
 from hashrange_systems.kelifax.service.publication import list_entry, unlist_entry, update_entry
 from hashrange_systems.kelifax.service.resource_read import find_any, find_resource, find_stored, next_moment
-from hashrange_systems.kelifax.service.submissions import HasLogo, make_revision, move_claim, require_uploaded
+from hashrange_systems.kelifax.service.submissions import (
+    HasLogo,
+    make_revision,
+    move_claim,
+    require_uploaded,
+    store_content,
+)
 from hashrange_systems.kelifax.service.time_ordered_list import OrderedPage
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem, read_time_page
 from hashrange_systems.shared.email_address import explain_email
@@ -375,7 +381,11 @@ class Moderation:
         decision = await self._make_decision(slug, actor, "edited", ", ".join(sorted(changes)))
         now = to_second(self.clock.millis())
         edit = self.db.edit(
-            resource, seen_name=resource.resource_name, seen_url=resource.resource_url, **content.to_update(changes)
+            resource,
+            seen_name=resource.resource_name,
+            seen_url=resource.resource_url,
+            content=store_content(content, changes),
+            search_text=content.make_search_text(),
         )
         writes: list[Write[Any]] = [
             edit,

@@ -13,7 +13,7 @@ that long. What is not confirmed by then is deleted by its TTL, and from that mo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
@@ -28,7 +28,7 @@ from hashrange_systems.kelifax.model.mail_text import CONFIRM_WITHIN
 from hashrange_systems.kelifax.model.slug import make_slug, number_slugs
 from hashrange_systems.kelifax.model.web_address import normalise_url
 from hashrange_systems.kelifax.record_item import PersonLink, Revision, Unconfirmed
-from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax, Rejected, Resource, Submission
+from hashrange_systems.kelifax.schema import Approved, Decision, Kelifax, Rejected, Resource, StoredContent, Submission
 from hashrange_systems.kelifax.service.duplicates import Duplicate, Duplicates
 from hashrange_systems.kelifax.service.mails import Mailer
 from hashrange_systems.kelifax.service.proofs import Proofs
@@ -284,7 +284,9 @@ class Submissions:
         at = await next_moment(self.db, self.clock, slug)
         now = to_second(self.clock.millis())
         writes: list[Write[Any]] = [
-            self.db.resubmit(resource, submitted_at=now, **content.to_update()),
+            self.db.resubmit(
+                resource, submitted_at=now, content=store_content(content), search_text=content.make_search_text()
+            ),
             *move_claim(self.db, resource, content, now),
             self.db.create(make_revision(resource, at, "resubmitted", SUBMITTER)),
             self.db.create(Decision(resource_slug=slug, decided_at=at, actor=SUBMITTER, verdict="resubmitted")),
@@ -309,6 +311,11 @@ async def require_uploaded(content: Content, has_logo: HasLogo | None) -> None:
         raise InvalidInput([FieldError("resource.logoImage", "was not uploaded, or too long ago: upload it again")])
 
 
+def store_content(content: Content, changed: Collection[str] | None = None) -> StoredContent:
+    """Return content as the patterns that write it take it; with `changed` only the fields with these names."""
+    return StoredContent.model_construct(**content.to_stored(changed))
+
+
 def make_resource(draft: Draft, slug: str, submission_id: str, at: datetime) -> Submission:
     """Return the pending resource of a submission; both times are of one reading of the clock."""
     who = draft.submitter
@@ -323,7 +330,8 @@ def make_resource(draft: Draft, slug: str, submission_id: str, at: datetime) -> 
         submitter_company=who.company,
         submitter_phone=who.phone,
         submitter_domain=who.domain,
-        **draft.content.to_update(),
+        search_text=draft.content.make_search_text(),
+        **draft.content.to_stored(),
     )
 
 
