@@ -6,7 +6,7 @@ import hashrange
 from hashrange import LocalKeys
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.site import make_sandbox
-from hashrange_systems.aura.work_schema import Work, checkpoints
+from hashrange_systems.aura.work_schema import AuraAccounts, Work, checkpoints
 from systems.tests.aura.services import AuraServices
 
 
@@ -20,7 +20,7 @@ def db(database, clock):
 @pytest.fixture
 def work(database, clock):
     """The patterns of the working table."""
-    hashrange.create_tables(database, Work, checkpoints)
+    hashrange.create_tables(database, Work, AuraAccounts, checkpoints)
     if not isinstance(database, hashrange.Database):
         keep_expired_items(database)
     return Work.open(database, clock=clock, keys=LocalKeys.generate())
@@ -31,8 +31,9 @@ def keep_expired_items(database):
 
     The URLs of a frontier expire after months, which had passed: a crawl that took long found none of them any more.
     """
-    ttl = {"Enabled": False, "AttributeName": "expires_at"}
-    database.call("UpdateTimeToLive", {"TableName": "aura-historia-work", "TimeToLiveSpecification": ttl})
+    for table, attribute in (("aura-historia-work", "expires_at"), ("aura-historia-accounts", "expiresAt")):
+        ttl = {"Enabled": False, "AttributeName": attribute}
+        database.call("UpdateTimeToLive", {"TableName": table, "TimeToLiveSpecification": ttl})
 
 
 @pytest.fixture(scope="session")

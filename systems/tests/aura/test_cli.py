@@ -10,10 +10,12 @@ from typer.testing import CliRunner
 
 import hashrange
 from hashrange import LocalKeys
+from hashrange_systems.aura.application import PATTERNS
 from hashrange_systems.aura.cli import app
 from hashrange_systems.aura.first import FirstAura
 from hashrange_systems.aura.web.change_feed import write_changes_csv, write_json, write_rss
 from hashrange_systems.aura.work_schema import NewChange, Work
+from systems.tests.aura.former_release import ANN, BOB, WORK_TABLE, load_former
 from systems.tests.aura.plain import put_item
 
 
@@ -137,3 +139,38 @@ def test_a_table_of_seed_001_is_moved_by_one_command(command, tmp_path, monkeypa
     assert [shop["domain"] for shop in command("list", "--json")] == ["a.de"]
     assert "0 completed" in command("repair")
     assert "no table missing" in command("migrate", "--from", "missing", code=1)
+
+
+def test_keys_and_channels_of_members_are_added_listed_and_removed(command):
+    command("member", "add", "ann@example.com")
+    command("key", "add", "ann@example.com", "--name", "script", "--scope", "read")
+    keys = command("key", "list", "ann@example.com", "--json")
+    assert [(key["name"], key["scope"]) for key in keys] == [("first key", "write"), ("script", "read")]
+    command("key", "revoke", "ann@example.com", keys[0]["keyId"])
+    command("channel", "add", "ann@example.com", "https://hooks.example.com/a", "--type", "WEBHOOK")
+    (channel,) = command("channel", "list", "ann@example.com", "--json")
+    assert channel["confirmedAt"] is not None
+    command("channel", "remove", "ann@example.com", channel["channelId"])
+    assert len(command("member", "export", "ann@example.com").splitlines()) > 5
+
+
+def test_a_command_moves_what_the_last_release_left_and_names_what_it_cannot_move(command, tmp_path):
+    directory = tmp_path / "data"
+    (directory / "aura").mkdir(parents=True)
+    keys = directory / "aura" / "keys.json"
+    with hashrange.open(directory) as database:
+        hashrange.create_tables(database, *PATTERNS)
+        former = load_former(database)
+        (email,) = [item for item in former["items"] if item["pk"] == {"S": f"EMAIL#{BOB}"}]
+        put_item(database, {"pk": f"EMAIL#{BOB}", "sk": "EMAIL", "member_id": 1}, WORK_TABLE)
+    assert "set AURA_KEYS" in command("member", "list", code=2)
+    keys.write_text(json.dumps(former["keyring"]), "utf-8")
+    keys.chmod(0o600)
+    moved = command("move-accounts", code=1)
+    assert "7 items moved" in moved, "its messages have expired since"
+    assert f"EMAIL#{BOB}" in moved.replace("\n", "")
+    assert len(command("key", "list", ANN, "--json")) == 2
+    with hashrange.open(directory) as database:
+        database.call("PutItem", {"TableName": WORK_TABLE, "Item": email})
+    assert "1 items moved" in command("move-accounts")
+    assert len(command("key", "list", BOB, "--json")) == 1

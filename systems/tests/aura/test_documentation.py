@@ -14,7 +14,12 @@ from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import Work
 from systems.tests.access_cost import describe_plan, read_rows
 
-TABLES = ("DYNAMODB_TABLE_NAME", "AURA_CHECKPOINT_TABLE", "AURA_WORK_TABLE")  # which name the tables
+TABLES = (
+    "DYNAMODB_TABLE_NAME",
+    "AURA_CHECKPOINT_TABLE",
+    "AURA_WORK_TABLE",
+    "AURA_ACCOUNTS_TABLE",
+)  # which name the tables
 DOCS = Path(__file__).parents[3] / "docs" / "systems" / "aura.md"
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from hashrange_systems.aura.errors import FetchRefused, ShopTaken
 from hashrange_systems.aura.model.domain import find_core_name, parse_address, spellings
 from hashrange_systems.aura.service import registry as registry_module
-from hashrange_systems.aura.service.members import Members
 from hashrange_systems.aura.service.registry import Registry, ShopInput
 from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.work_schema import ShopOptions
 from hashrange_systems.shared.errors import InvalidInput, LimitReached, ResourceMissing
 from systems.tests.aura.plain import get_item, put_item
+from systems.tests.aura.services import AuraServices
 from systems.tests.aura.shop_server import serving_shop
 
 
@@ -225,12 +225,12 @@ def test_a_dry_run_of_a_private_address_is_refused(services):
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:10.0.0.1]"]
 )
-def test_a_webhook_to_an_address_that_is_not_public_is_refused_when_it_is_saved(work, clock, host):
-    members = Members(work, clock)
+def test_a_webhook_to_an_address_that_is_not_public_is_refused_when_it_is_saved(database, work, clock, sandbox, host):
+    services = AuraServices(database, clock, sandbox, AURA_ALLOW="")
 
     async def save():
-        added = await members.add("a@example.com")
-        await members.add_channel(added.member.member_id, "WEBHOOK", f"http://{host}/hook")
+        added = await services.members.add("a@example.com")
+        await services.accounts.channels.add(added.member.member_id, "WEBHOOK", f"http://{host}/hook")
 
     with pytest.raises(InvalidInput, match="may not be requested"):
         asyncio.run(save())

@@ -211,7 +211,7 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(services, clock):
         member = (await services.members.add(f"{subscription}@example.com")).member
         path = f"{hooks.url}{subscription.lower()}"
         hooks.text(f"/{subscription.lower()}", "")
-        await services.members.add_channel(member.member_id, "WEBHOOK", path, subscription)
+        await services.accounts.channels.add(member.member_id, "WEBHOOK", path, subscription)
 
     async def run():
         async with serving_shop() as server, serving_shop() as hooks:
@@ -230,8 +230,8 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(services, clock):
                 (report, *_) = await services.products.scrape_reports(server.domain)
                 broken.append(report.broken)
             await services.watches.notify_changes()
-            await services.outbox.send_due("all")
-            await services.outbox.send_due("all")  # nothing is sent twice
+            await services.outbox.send_all()
+            await services.outbox.send_all()  # nothing is sent twice
             return broken, await services.changes.latest(), Counter(hooks.paths)
 
     broken, changes, sent = asyncio.run(run())
@@ -245,7 +245,7 @@ def test_a_shop_that_breaks_silently_raises_an_alarm_and_mends(services, clock):
 def test_a_price_alert_is_told_once_and_armed_again(services, clock, repeated_scrape):
     async def watch(server):
         member = (await services.members.add("ann@example.com")).member
-        await services.members.add_channel(member.member_id, "WEBHOOK", "https://hooks.example.com/x")
+        await services.accounts.channels.add(member.member_id, "WEBHOOK", "https://hooks.example.com/x")
         repeated_scrape.member = member.member_id
 
     async def watch_vase(server):
@@ -286,7 +286,7 @@ def test_a_saved_search_tells_new_products_and_prices_that_fall_into_its_range_o
             server.product("/lamp", title="Old lamp", price="50.00")
             await services.add(server)
             member = (await services.members.add("ann@example.com")).member.member_id
-            await services.members.add_channel(member, "WEBHOOK", "https://hooks.example.com/x")
+            await services.accounts.channels.add(member, "WEBHOOK", "https://hooks.example.com/x")
             query = ProductQuery(text="blue vase", country="DE", max_minor=9000, currency="EUR")
             await services.watches.save_search(member, query)
             await services.watches.save_search(member, ProductQuery(text="lamp"), notify=False)
@@ -304,7 +304,7 @@ def test_a_saved_search_tells_new_products_and_prices_that_fall_into_its_range_o
 
     counts, messages = asyncio.run(run())
     assert counts == [0, 1, 1, 1, 2], "when the price falls into the range, and not again while it is there"
-    assert all("found by your search: blue vase" in message.text for message in messages)
+    assert all("found by your search: blue vase" in message.content["text"] for message in messages)
 
 
 # ── proofs ───────────────────────────────────────────────────────────────────────────────────────────────────────────

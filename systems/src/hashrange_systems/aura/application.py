@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from functools import partial
 
+from hashrange_systems.aura.accounts_migration import move_accounts
 from hashrange_systems.aura.demo.demo_catalogue import DEMO_EMAIL, FREE_SHOP
 from hashrange_systems.aura.demo.demo_server import DemoResolver, DemoServer
 from hashrange_systems.aura.schema import Aura
 from hashrange_systems.aura.service.changes import Changes
-from hashrange_systems.aura.service.confirmations import Confirmations
 from hashrange_systems.aura.service.crawler import Crawler, CrawlLimits
 from hashrange_systems.aura.service.crawls import Crawls
 from hashrange_systems.aura.service.damaged_shops import DamagedShops
 from hashrange_systems.aura.service.due_shops import DueShops
 from hashrange_systems.aura.service.health import Health
-from hashrange_systems.aura.service.members import Members
-from hashrange_systems.aura.service.notices import NoticeOutbox, Notices
+from hashrange_systems.aura.service.members import MemberOwners, Members
+from hashrange_systems.aura.service.notices import Notices, render_notice
 from hashrange_systems.aura.service.owner import make_owner
 from hashrange_systems.aura.service.preview import Preview
 from hashrange_systems.aura.service.price_recorder import PriceRecorder
@@ -30,10 +31,14 @@ from hashrange_systems.aura.service.site import SiteTools, make_sandbox
 from hashrange_systems.aura.service.stream_registration import Registrar
 from hashrange_systems.aura.service.watches import Watches
 from hashrange_systems.aura.settings import Settings
-from hashrange_systems.aura.work_schema import Work, WorkerPresence
+from hashrange_systems.aura.work_schema import AuraAccounts, Work, WorkerPresence
+from hashrange_systems.shared.accounts.account_services import make_account_services
+from hashrange_systems.shared.accounts.key_mark import verify_keys
 from hashrange_systems.shared.application.application_type import ApplicationType
 from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.channel_type import TargetRules
+from hashrange_systems.shared.channels.channels import ChannelOptions
+from hashrange_systems.shared.channels.outbox import Outbox, render_question
 from hashrange_systems.shared.channels.type_registry import close_senders, make_senders
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.policy import parse_exemptions
@@ -44,10 +49,12 @@ from hashrange_systems.shared.work.presence import Presence
 
 log = logging.getLogger(__name__)
 
-PATTERNS = (Aura, Work)  # all tables; that of the checkpoints is made by who reads the stream
+PATTERNS = (Aura, Work, AuraAccounts)  # all tables; that of the checkpoints is made by who reads the stream
 LOOPBACK = parse_exemptions(["127.0.0.0/8", "::1"])
 DEMO_INTERVAL = timedelta(minutes=3)  # the prices of the demo change that often
 DEMO_DELAY_S = 0.05
+MAX_CHANNELS = 10  # of a member
+PURPOSE = "messages about antiques and their prices"
 
 
 class Application:
@@ -82,11 +89,27 @@ class Application:
         self.registry = Registry(db, work, clock)
         self.products = Products(db, work, clock, self.registry)
         self.changes = Changes(work, clock)
-        self.members = Members(work, clock, TargetRules(own_origins=runtime.location.own_origins, policy=policy))
-        self.notices = Notices(work, clock)
+        rules = TargetRules(own_origins=runtime.location.own_origins, policy=policy)
+        self.accounts = accounts = make_account_services(
+            self.open_accounts(),
+            MemberOwners(work),
+            clock,
+            runtime.signer,
+            base_url=runtime.base_url,
+            demo=runtime.demo,
+            channels=ChannelOptions(rules=rules, trusted={"WEBHOOK"}, most=MAX_CHANNELS),
+        )
+        self.members = Members(work, accounts, clock)
+        self.notices = Notices(accounts.messages, accounts.channels)
         self.watches = Watches(work, clock, self.products, self.notices)
-        self.confirmations = Confirmations(work, clock, runtime.base_url)
-        self.outbox = NoticeOutbox(work=work, clock=clock, senders=senders, confirmations=self.confirmations)
+        self.outbox = Outbox(
+            clock=clock,
+            accounts=accounts.db,
+            channels=accounts.channels,
+            senders=senders,
+            render=render_notice,
+            render_question=partial(render_question, purpose=PURPOSE),
+        )
         self.crawls, self.scrapes = Crawls(db, work, clock, intervals), Scrapes(db, work, clock, intervals)
         self.crawler = Crawler(db, work, clock, self.crawls, tools, limits)
         self.recorder = PriceRecorder(db, work, clock)
@@ -107,6 +130,20 @@ class Application:
         if "EMAIL" not in senders and not runtime.is_command:
             log.warning("no e-mails are sent: set AURA_SMTP_URL")
 
+    def open_accounts(self) -> AuraAccounts:
+        """Return the accounts, after what an older release has left elsewhere was moved to them."""
+        runtime = self.runtime
+        accounts = runtime.bind(AuraAccounts.open)
+
+        def verify() -> None:
+            if runtime.keeps_keys:
+                verify_keys(accounts, runtime.clock, runtime.settings.name_variable("keys"), kept=True)
+
+        move = move_accounts(runtime.database, runtime.clock, runtime.keys, log_move, before=verify)
+        for left in move.left:
+            log.warning("an item of an account stays where it was: %s", left)
+        return accounts
+
     def list_loops(self) -> list[Loop]:
         """Return the background work: due crawls and scrapes, messages, stuck shops, shops of other programs."""
         return [
@@ -119,7 +156,7 @@ class Application:
     async def notify(self) -> None:
         """Write the messages of new changes, and send what is due."""
         await self.watches.notify_changes()
-        await self.outbox.send_due("all")
+        await self.outbox.send_all()
 
     async def reap(self) -> list[str]:
         """Return stuck crawls and scrapes to the state before them; return their domains."""
@@ -127,6 +164,11 @@ class Application:
         for domain in reaped:
             log.warning("a stuck shop was released", extra={"fields": {"shop": domain}})
         return reaped
+
+
+def log_move(moved: int) -> None:
+    """Log how far the accounts are moved."""
+    log.info("the accounts are moved to their own table: %s items", f"{moved:,}")
 
 
 def find_pace(settings: Settings, *, demo: bool) -> tuple[Intervals, CrawlLimits]:

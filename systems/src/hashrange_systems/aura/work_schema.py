@@ -1,10 +1,10 @@
-"""The working table of aura, beside the original's: frontiers, reports, options, changes, members and their messages.
+"""The working table of aura, beside the original's: frontiers, reports, options, changes, members.
 
 The original's table keeps its layout; everything that it has no attribute for is here, in a table that could be rebuilt
 or emptied without losing a shop, a URL or a price.
 """
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
@@ -13,6 +13,7 @@ from hashrange import (
     Add,
     ByKey,
     Delete,
+    Ensure,
     Eq,
     Get,
     Gsi,
@@ -20,11 +21,9 @@ from hashrange import (
     Item,
     Key,
     Latest,
-    Le,
     Lsi,
     Patterns,
     Query,
-    Secret,
     Stored,
     Table,
     Ttl,
@@ -34,7 +33,7 @@ from hashrange import (
 )
 from hashrange_systems.aura.model.page_type import ProductState
 from hashrange_systems.aura.schema import Currency
-from hashrange_systems.shared.channels.channel_type import Shown
+from hashrange_systems.shared.accounts.schema import Accounts, accounts
 from hashrange_systems.shared.work.presence import PresenceFields
 
 work = Table("${AURA_WORK_TABLE:-aura-historia-work}", "pk", "sk", ttl="expires_at", indexes=[
@@ -44,7 +43,6 @@ work = Table("${AURA_WORK_TABLE:-aura-historia-work}", "pk", "sk", ttl="expires_
 ])
 checkpoints = Table("${AURA_CHECKPOINT_TABLE:-aura-historia-checkpoints}", "consumer", "shard")
 
-Text = Annotated[str, Field(max_length=2000)]
 Subscription = Literal["WATCHED", "ALARMS", "EVERYTHING"]  # each with what the one before has
 ChangeKind = Literal[
     "NEW", "PRICE", "STATE", "REMOVED", "ESTIMATE", "LOT", "SALE_DATE", "HAMMER", "WITHDRAWN", "BROKEN", "MENDED",
@@ -225,58 +223,6 @@ class Member(Item, table=work, pk="MEMBER#{member_id}", sk="MEMBER", group="MEMB
     operator: bool = False  # may remove shops, and add any number of them
     shops_added: int = 0  # how many, also those that were removed since
 
-class MemberEmail(Item, table=work, pk="EMAIL#{address}", sk="EMAIL"):
-    """Guard: one member per e-mail address."""
-
-    address: Key[str]
-    member_id: str
-
-class MemberKey(Item, table=work, pk="KEY#{digest}", sk="KEY", group="KEYS#{member_id}", group_sk="{created_at}"):
-    """The owner of an API key, by its hash."""
-
-    digest: Key[str]
-    member_id: str
-    name: str
-    created_at: datetime
-
-class EndedSession(Item, table=work, pk="MEMBER#{member_id}", sk="SESSION#{session_id}"):
-    """A session that was ended by signing out, until its cookie expires."""
-
-    member_id: Key[str]
-    session_id: Key[str]
-    expires_at: Ttl
-
-class Channel(Item, table=work, pk="MEMBER#{member_id}", sk="CHANNEL#{channel_id}",
-              group="CHANNELS#{subscription}", group_sk="{member_id}#{channel_id}"):
-    """Where messages of a member go; the watch list and saved searches, also broken shops, or also every change."""
-
-    member_id: Key[str]
-    channel_id: Key[str]
-    channel_type: Annotated[str, Stored("kind")]  # one of channels.types
-    target: Shown
-    secret: Secret[str] | None = None
-    subscription: Subscription = "WATCHED"
-    created_at: datetime
-    confirmed_at: datetime | None = None  # by the link that was sent to the address
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether messages may be sent there: only after it was confirmed, save webhooks."""
-        return self.channel_type == "WEBHOOK" or self.confirmed_at is not None
-
-    @property
-    def userid(self) -> str:
-        """The member, as senders call it."""
-        return self.member_id
-
-class MessageBudget(Item, table=work, pk="MESSAGES#{scope}", sk="MESSAGES#{day}"):
-    """How many confirmation messages a member asked for, or an address was sent, on a day."""
-
-    scope: Key[str]
-    day: Key[date]
-    sent: int = 0
-    expires_at: Ttl
-
 class Watch(Item, table=work, pk="MEMBER#{member_id}", sk="WATCH#{domain}#{url:sha}",
             group="WATCHED#{domain}#{url:sha}", group_sk="{member_id}"):
     """A product on a watch list, with the alerts that its member wants."""
@@ -307,32 +253,11 @@ class SavedSearch(Item, table=work, pk="MEMBER#{member_id}", sk="SEARCH#{search_
     created_at: datetime
     notify: bool = True
 
-class Message(Item, table=work, pk="MESSAGE#{message_id}", sk="MESSAGE",
-              group="MESSAGES#{member_id}", group_sk="{created_at}#{message_id}"):
-    """A message to a channel of a member; its id follows from its cause, so that it is written once."""
+class AccountsMove(Item, table=work, pk="JOBS", sk="ACCOUNTS"):
+    """The mark of a move of the accounts that is complete; `left` names items that could not be moved."""
 
-    message_id: str
-    member_id: str
-    channel_id: str
-    subject: Text
-    text: Text
-    data: dict[str, str] = {}
-    confirms: bool = False  # asks to confirm the channel; its link is made when it is sent, and not stored
-    created_at: IsoMillis
-    attempts: int = 0
-    last_error: str | None = None
-    expires_at: Ttl
-
-class WaitingMessage(Message, todo="SEND#{message_id:shard4}", todo_at="{send_at}"):
-    sent: Literal["WAITING"] = "WAITING"
-    send_at: IsoMillis
-
-class SentMessage(Message):
-    sent: Literal["SENT"] = "SENT"
-    sent_at: IsoMillis
-
-class GivenUpMessage(Message):
-    sent: Literal["GIVEN_UP"] = "GIVEN_UP"
+    moved_at: datetime
+    left: list[str] = []
 
 
 class Work(Patterns, Protocol):
@@ -366,6 +291,7 @@ class Work(Patterns, Protocol):
     def migration_progress(self, source: str) -> Get[MigrationProgress]: ...
     def end_migration(self, source: str) -> Delete[MigrationProgress]: ...
     def demo(self) -> Get[DemoProgress]: ...
+    def accounts_move(self) -> Get[AccountsMove]: ...
 
     def changes_on(self, at: ByKey[datetime]) -> Latest[NewChange | NotifiedChange]: ...
     def changes_of(self, domain: str) -> Latest[NewChange | NotifiedChange]: ...
@@ -378,19 +304,7 @@ class Work(Patterns, Protocol):
     def set_operator(self, member_id: str, operator: bool) -> Update[Member]: ...
     @where("attribute_not_exists(shops_added) OR shops_added < {most}")
     def count_shop(self, member_id: str, shops_added: Add[int], most: int) -> Update[Member]: ...
-    def member_by_email(self, address: str) -> Get[MemberEmail]: ...
-    def member_key(self, digest: str) -> Get[MemberKey]: ...
-    def keys_of(self, member_id: str) -> Query[MemberKey]: ...
-    def drop_key(self, digest: str, member_id: Eq[str]) -> Delete[MemberKey]: ...
-    def ended_session(self, member_id: str, session_id: str) -> Get[EndedSession]: ...
-    def channels(self, member_id: str) -> Query[Channel]: ...
-    def channel(self, member_id: str, channel_id: str) -> Get[Channel]: ...
-    def subscribed(self, subscription: Subscription) -> Query[Channel]: ...
-    def confirm_channel(self, member_id: str, channel_id: str, confirmed_at: datetime) -> Update[Channel]: ...
-    @where("attribute_not_exists(sent) OR sent < {most}")
-    def spend_message(self, scope: str, day: date, sent: Add[int], expires_at: datetime,
-                      most: int) -> Upsert[MessageBudget]: ...
-    def drop_channel(self, member_id: str, channel_id: str) -> Delete[Channel]: ...
+    def is_member(self, member_id: str) -> Ensure[Member]: ...
 
     def watches(self, member_id: str) -> Query[Watch]: ...
     def watch(self, member_id: str, domain: str, url: str) -> Get[Watch]: ...
@@ -402,11 +316,6 @@ class Work(Patterns, Protocol):
     def all_searches(self) -> Query[SavedSearch]: ...
     def drop_search(self, member_id: str, search_id: str) -> Delete[SavedSearch]: ...
 
-    def messages(self, member_id: str) -> Latest[WaitingMessage | SentMessage | GivenUpMessage]: ...
-    def outbox(self, send_at: Le[datetime]) -> Query[WaitingMessage]: ...
-    @where("send_at = {lease}")
-    def claim_message(self, message: WaitingMessage, lease: datetime, send_at: datetime,
-                      attempts: Add[int]) -> Update[WaitingMessage]: ...
-    def mark_sent(self, message: WaitingMessage, sent_at: datetime) -> Update[SentMessage]: ...
-    def retry_message(self, message: WaitingMessage, send_at: datetime, last_error: str) -> Update[WaitingMessage]: ...
-    def give_up(self, message: WaitingMessage, last_error: str) -> Update[GivenUpMessage]: ...
+
+class AuraAccounts(Accounts, Protocol, names={accounts: "${AURA_ACCOUNTS_TABLE:-aura-historia-accounts}"}):
+    """The keys, channels and messages of members."""

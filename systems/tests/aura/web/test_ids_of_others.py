@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from hashrange import ManualClock
-from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.web import app as pages
 from hashrange_systems.aura.web.api import shop_api
 from systems.tests.aura.web.hosted_aura import host_aura
@@ -24,13 +23,15 @@ PUBLIC = {
     ("GET", "/metrics"),
     ("GET", "/sign-in"),
     ("POST", "/sign-in"),
+    ("POST", "/sign-in/code"),
     ("POST", "/sign-in/demo"),  # with --demo only
 }
+ENDING = {("POST", "/sign-out"), ("POST", "/account/sign-out-everywhere")}  # the session of who asks
 FEEDS = {("GET", f"/changes.{form}") for form in ("json", "rss", "csv")}  # a program gets no page to sign in
 REFUSED = {  # what a member may not do with what another one has; shops and products belong to all
-    ("POST", "/account/channel/confirm"): 404,
-    ("POST", "/account/channel/remove"): 404,
-    ("POST", "/account/key/revoke"): 404,
+    ("POST", "/account/channels/{channel_id}/ask"): 404,
+    ("POST", "/account/channels/{channel_id}/remove"): 404,
+    ("POST", "/account/keys/{key_id}/revoke"): 404,
     ("POST", "/product/unwatch"): 404,
     ("POST", "/search/remove"): 404,
     ("POST", "/shop/{domain}/remove"): 403,
@@ -42,14 +43,14 @@ async def own(site):
     """Let a member have one of everything; return what requests name it by."""
     url = await add_product(site)
     one = await site.sign_up(SECRETS[0])
-    watches, members, member = site.services.watches, site.services.members, one.member.member_id
+    watches, accounts, member = site.services.watches, site.services.accounts, one.member.member_id
     await site.post("/product/watch", domain="haus.test", url=url, below="40")
     await site.post("/search/save", q="Heron")
-    await site.post("/account/channel", 200, channelType="WEBHOOK", target="https://hooks.example.com/a")
-    await members.add_key(member, SECRETS[3])
-    (search,), (channel,) = await watches.list_searches(member), await members.list_channels(member)
-    key = next(each for each in await members.list_keys(member) if each.name == SECRETS[3])
-    ids = {"search": search.search_id, "channel": channel.channel_id, "key": name_key(key.digest)}
+    await site.post("/account/channels", 200, channelType="WEBHOOK", target="https://hooks.example.com/a")
+    await accounts.keys.add(member, SECRETS[3])
+    (search,), (channel,) = await watches.list_searches(member), await accounts.channels.list_by_owner(member)
+    key = next(each for each in await accounts.keys.list_by_owner(member) if each.name == SECRETS[3])
+    ids = {"search": search.search_id, "channel_id": channel.channel_id, "key_id": key.key_id}
     usual = {
         "country": "DE",
         "code": "DE",
@@ -64,7 +65,9 @@ async def own(site):
 
 async def read_owned(site, member):
     """Return every item that names a member, as it is stored."""
-    found = site.services.work.session.transport.call("Scan", {"TableName": "aura-historia-work"})["Items"]
+    tables = ("aura-historia-work", "aura-historia-accounts")
+    call = site.services.work.session.transport.call
+    found = [item for table in tables for item in call("Scan", {"TableName": table})["Items"]]
     return [item for item in found if member in str(item)]
 
 
@@ -94,8 +97,7 @@ def test_no_page_shows_or_changes_what_another_member_has():
             before = await read_owned(site, member)
             await site.sign_up("two@example.com")
             form = ids | {"form_token": await site.find_token()}
-            tried = sorted(set(PAGES) - PUBLIC, key=lambda each: (each[1] == "/sign-out", each))
-            for method, path in tried:
+            for method, path in sorted(set(PAGES) - PUBLIC - ENDING):
                 address = f"/aura{path.format(**ids)}"
                 sent = {"data": form} if method == "POST" else {"params": ids}
                 answer = await site.client.request(method, address, **sent)
@@ -104,6 +106,9 @@ def test_no_page_shows_or_changes_what_another_member_has():
                 assert not answer.headers.get("Location", "").startswith("/aura/sign-in?"), (method, path)
                 assert not [secret for secret in SECRETS if secret in answer.text], (method, path)
                 clock.advance(10)
+            for number, (_, path) in enumerate(sorted(ENDING)):
+                await site.sign_up(f"{number}@example.com")
+                assert (await site.post_any(path, **ids)).status_code == 303
             assert await read_owned(site, member) == before
 
     asyncio.run(scenario())

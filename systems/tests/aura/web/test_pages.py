@@ -12,7 +12,6 @@ from hashrange import ManualClock
 from hashrange_systems.aura.demo.demo_catalogue import BY_DOMAIN
 from hashrange_systems.aura.demo.demo_shop import make_product
 from hashrange_systems.aura.schema import Product
-from hashrange_systems.aura.service.members import name_key
 from hashrange_systems.aura.service.price_recorder import Finding, PriceRecorder
 from hashrange_systems.aura.service.products import ProductQuery
 from hashrange_systems.aura.service.registry import ShopInput
@@ -22,8 +21,8 @@ from systems.tests.aura.web.hosted_aura import host_aura
 SHOP = "silber-lang.test"
 PAGES = ("/", "/add", "/import", "/changes", "/search", "/watch", "/explain", "/account", "/stuck", "/between")
 FORMS = ("/add", "/import", "/product/watch", "/product/unwatch", "/search/save", "/search/remove", "/sign-out")
-FORMS += ("/account/key", "/account/key/revoke", "/account/channel", "/account/channel/remove")
-FORMS += ("/account/channel/confirm",)
+FORMS += ("/account/keys", "/account/keys/x/revoke", "/account/channels", "/account/channels/x/remove")
+FORMS += ("/account/channels/x/ask", "/account/password", "/account/sign-out-everywhere")
 FORMS += tuple(
     f"/shop/x.test/{each}" for each in ("crawl", "pause", "resume", "stop", "remove", "same", "options", "details")
 )
@@ -116,11 +115,11 @@ def test_a_revoked_key_and_its_sessions_are_refused():
     async def scenario():
         async with host_aura(ManualClock()) as site:
             ann = await site.sign_up("ann@example.com")
-            keys = await site.services.members.list_keys(ann.member.member_id)
+            keys = await site.services.accounts.keys.list_by_owner(ann.member.member_id)
             bob = await site.services.members.add("bob@example.com")
-            others = await site.services.members.list_keys(bob.member.member_id)
-            await site.post("/account/key/revoke", 404, key=name_key(others[0].digest))  # of somebody else
-            await site.post("/account/key/revoke", key=name_key(keys[0].digest))
+            others = await site.services.accounts.keys.list_by_owner(bob.member.member_id)
+            await site.post(f"/account/keys/{others[0].key_id}/revoke", 404)  # of somebody else
+            await site.post(f"/account/keys/{keys[0].key_id}/revoke")
             await site.get("/account", 303)
             assert (await site.client.post("/aura/sign-in", data={"key": ann.key})).status_code == 401
             assert (await site.client.post("/aura/sign-in", data={"key": bob.key})).status_code == 303
@@ -314,11 +313,11 @@ def test_watch_lists_searches_and_channels_belong_to_their_member():
             await site.post("/product/watch", domain="haus.test", url=url, below="40", percent="5", states="on")
             await site.post("/search/save", q="Vase", country="DE", currency="EUR")
             hook = {"channelType": "WEBHOOK", "target": "https://hooks.example.com/a"}
-            await site.post("/account/channel", 422, **hook, subscription="SOMETHING")
-            page = await site.post("/account/channel", 200, **hook, subscription="EVERYTHING")
-            assert "these, and every change" in page.text
+            await site.post("/account/channels", 422, **hook, subscription="SOMETHING")
+            page = await site.post("/account/channels", 200, **hook, subscription="EVERYTHING")
+            assert "These, and every change" in page.text
             (search,) = await site.services.watches.list_searches(one.member_id)
-            (channel,) = await site.services.members.list_channels(one.member_id)
+            (channel,) = await site.services.accounts.channels.list_by_owner(one.member_id)
             mine = await site.get("/watch")
             assert "below 40.00 EUR" in mine.text
             assert "Vase" in mine.text
@@ -327,10 +326,10 @@ def test_watch_lists_searches_and_channels_belong_to_their_member():
             theirs = await site.get("/watch")
             assert "You watch nothing yet" in theirs.text
             await site.post("/search/remove", 404, search=search.search_id)
-            await site.post("/account/channel/remove", 404, channel=channel.channel_id)
+            await site.post(f"/account/channels/{channel.channel_id}/remove", 404)
             await site.post("/product/unwatch", 404, domain="haus.test", url=url)
             assert await site.services.watches.list_watches(one.member_id)
-            assert await site.services.members.list_channels(one.member_id)
+            assert await site.services.accounts.channels.list_by_owner(one.member_id)
 
     run(scenario)
 
@@ -339,26 +338,26 @@ def test_an_address_is_confirmed_by_the_button_behind_its_link_and_not_by_openin
     async def scenario():
         async with host_aura(ManualClock(), demo=True) as site:
             one = (await site.sign_up("one@example.com")).member
-            await site.post("/account/channel", channelType="EMAIL", target="ann@example.com")
-            assert "not confirmed: nothing is sent" in (await site.get("/account")).text
-            await site.services.outbox.send_due("all")
+            await site.post("/account/channels", channelType="EMAIL", target="ann@example.com")
+            assert "not confirmed" in (await site.get("/account")).text
+            await site.services.outbox.send_all()
             (mail,) = site.services.mailbox.mails(one.member_id)
             link = re.search(r"/aura(/confirm\?token=\S+)", mail.notification.text)[1]
             site.client.cookies.clear()  # the mailbox may be open in another browser
             assert "Confirm this address" in (await site.get(link)).text
-            (channel,) = await site.services.members.list_channels(one.member_id)
+            (channel,) = await site.services.accounts.channels.list_by_owner(one.member_id)
             assert channel.confirmed_at is None, "mail scanners open links"
             token = unquote(link.partition("token=")[2])
             refused = await site.client.post("/aura/confirm", data={"token": token + "x"})
             assert (refused.status_code, "not ours" in refused.text) == (400, True)
             done = await site.client.post("/aura/confirm", data={"token": token})
             assert "Messages are now sent to" in done.text
-            (channel,) = await site.services.members.list_channels(one.member_id)
+            (channel,) = await site.services.accounts.channels.list_by_owner(one.member_id)
             assert channel.confirmed_at is not None
 
             two = (await site.sign_up("two@example.com")).member
             assert two.member_id != one.member_id
-            await site.post("/account/channel/confirm", 404, channel=channel.channel_id)
+            await site.post(f"/account/channels/{channel.channel_id}/ask", 404)
 
     run(scenario)
 

@@ -9,8 +9,7 @@ import pytest
 
 import hashrange
 from hashrange import LocalKeys
-from hashrange_systems.aura.service.members import Members
-from hashrange_systems.aura.work_schema import Work
+from hashrange_systems.aura.application import APPLICATION as AURA
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.channels import Channels
 from hashrange_systems.checks.service.users import Users
@@ -18,6 +17,7 @@ from hashrange_systems.shared.channels import types
 from hashrange_systems.shared.channels.channel_type import ANY_TARGET, ParsedTarget
 from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES, find_channel_types
 from hashrange_systems.shared.errors import InvalidInput
+from systems.tests.hosting import make_host
 
 CREDENTIAL = "pager://0123456789:correct-horse-battery/ward-7"
 FILE = '''
@@ -59,27 +59,29 @@ async def add_to_checks(database, clock):
     user = (await Users(db, clock).create("ann@example.com")).user
     channels = Channels(db, clock)
     added = (await channels.add(user.userid, "PAGER", CREDENTIAL)).channel
-    return await channels.find(user.userid, added.channel_id)
+    channel = await channels.find(user.userid, added.channel_id)
+    return channel.channel_type, channel.target, channel.secret
 
 
 async def add_to_aura(database, clock):
-    work = Work.open(database, clock=clock, keys=LocalKeys.generate(), secret=b"secret of a test")
-    members = Members(work, clock)
-    member = (await members.add("ann@example.com")).member
-    await members.add_channel(member.member_id, "PAGER", CREDENTIAL)
-    (channel,) = await members.list_channels(member.member_id)
-    assert not channel.is_usable, "nothing else is sent before it is confirmed"
-    return channel
+    services = AURA.open(make_host(database, clock, base_url="https://aura.example"))
+    member = (await services.members.add("ann@example.com")).member
+    await services.accounts.channels.add(member.member_id, "PAGER", CREDENTIAL)
+    (channel,) = await services.accounts.channels.list_by_owner(member.member_id)
+    assert channel.confirmed_at is None, "nothing else is sent before it is confirmed"
+    await services.runtime.close()
+    return channel.channel_type, channel.shown, channel.secret
 
 
-@pytest.mark.parametrize(("schema", "add"), [(Checks, add_to_checks), (Work, add_to_aura)], ids=["checks", "aura"])
+@pytest.mark.parametrize(
+    ("patterns", "add"), [((Checks,), add_to_checks), (AURA.patterns, add_to_aura)], ids=["checks", "aura"]
+)
 def test_a_type_that_is_one_file_works_in_each_system_and_its_credential_is_stored_sealed(
-    database, clock, channel_types, schema, add
+    database, clock, channel_types, patterns, add
 ):
     """Kelifax stores no channels: it sends mails only."""
-    hashrange.create_tables(database, schema)
-    channel = asyncio.run(add(database, clock))
-    assert (channel.channel_type, channel.target, channel.secret) == ("PAGER", "a pager", CREDENTIAL)
+    hashrange.create_tables(database, *patterns)
+    assert asyncio.run(add(database, clock)) == ("PAGER", "a pager", CREDENTIAL)
     stored = read_everything(database)
     assert "a pager" in stored
     assert [part for part in ("0123456789", "correct", "horse", "battery", "ward") if part in stored] == []

@@ -9,6 +9,7 @@ from hashrange_systems.aura.cli import page_commands as page
 from hashrange_systems.aura.cli import shop_commands as shop
 from hashrange_systems.aura.cli import table_commands as tables
 from hashrange_systems.aura.cli import work_commands as work
+from hashrange_systems.shared.cli.account_commands import add_account_commands
 from hashrange_systems.shared.cli.system_commands import add_worker_commands, make_cli
 
 if TYPE_CHECKING:
@@ -44,10 +45,11 @@ app = make_cli(
     load,
     exit_codes="0 success, 1 refused, failed or not found, 2 wrong usage or no database",
 )
-members = app.add_group("member", "Members: people with a watch list and an API key.")
+members = add_account_commands(app, "member").user
 members.command("add")(member.add)
-members.command("list")(member.list_members)
+members.command("list")(member.list_members)  # with operators, instead of the usual one
 members.command("operator")(member.set_operator)
+app.command("move-accounts", help=member.MOVE_HELP)(member.move_accounts)
 app.command("try", help=shop.TRY_HELP)(shop.dry_run)
 app.command("add", help=shop.ADD_HELP)(shop.add)
 app.command("import", help=shop.IMPORT_HELP)(shop.import_shops)

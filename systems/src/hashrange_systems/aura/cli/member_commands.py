@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.shared.cli.database_target import AsJson
+from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, fail
 
 if TYPE_CHECKING:
     from hashrange_systems.aura.application import Application
     from hashrange_systems.shared.cli.system_commands import Runner
+
+MOVE_HELP = """Move keys, channels and messages of members that an older release has left in the working table.
+
+[bold]Examples[/bold]
+
+\b
+  hashrange aura move-accounts
+  hashrange aura move-accounts --target aws
+
+hashrange up and every command do that by themselves, once for a database. Use this one when a process of the older
+release has gone on writing since, or after you have repaired an item that could not be moved: those are named, and the
+exit code is 1. It can be interrupted and repeated."""
 
 Email = Annotated[str, typer.Argument(help="The e-mail address.")]
 
@@ -30,6 +43,28 @@ def add(
     else:
         typer.echo(f"{new.member.email}  {new.key}")
         typer.echo("Keep this key: it is shown once.", err=True)
+
+
+def move_accounts(runner: Runner[Application]) -> None:
+    """Move what an older release has left in the working table."""
+    from hashrange import SystemClock
+    from hashrange_systems.aura import accounts_migration
+    from hashrange_systems.aura.application import PATTERNS
+    from hashrange_systems.aura.settings import Settings
+    from hashrange_systems.shared.secret_file import find_keys
+
+    target = runner.target  # without the application, which would move everything itself
+    with target.exit_on_error(), target.open(*PATTERNS) as database:
+        keys = find_keys(Settings.read(os.environ).keys, target.find_directory("aura"))
+        found = accounts_migration.move_accounts(database, SystemClock(), keys, print_moved, again=True)
+    typer.echo(f"{found.moved:,} items moved")
+    if found.left:
+        raise fail("\n".join([f"{len(found.left)} stay where they were:", *found.left]), REFUSED)
+
+
+def print_moved(moved: int) -> None:
+    """Print how far the move is."""
+    typer.echo(f"{moved:,} items", err=True)
 
 
 def list_members(runner: Runner[Application], as_json: AsJson = False) -> None:

@@ -19,12 +19,13 @@ DEMO_ONLY = "It is a shop of the demo, whose names only hashrange up --demo know
 
 def run_with_preview(action: Callable[[Preview], Awaitable[T]]) -> T:
     """Run an action with the preview of an empty database in memory; an error is printed and sets the exit code."""
-    from hashrange import Host, SystemClock
+    from hashrange import Host, SystemClock, create_tables
     from hashrange import open as open_in_memory
-    from hashrange_systems.aura.application import APPLICATION
+    from hashrange_systems.aura.application import APPLICATION, PATTERNS
 
     async def act() -> T:
         with open_in_memory() as database:
+            create_tables(database, *PATTERNS)
             host = Host(
                 database=database,
                 clock=SystemClock(),

@@ -20,7 +20,8 @@ from hashrange_systems.aura.demo.demo_shop import DemoShop, make_product
 from hashrange_systems.aura.model.domain import find_core_name
 from hashrange_systems.aura.model.page_url import canonicalise
 from hashrange_systems.aura.schema import Price, Shop
-from hashrange_systems.aura.work_schema import Channel, DemoProgress, Member, MemberEmail, SavedSearch, Watch
+from hashrange_systems.aura.work_schema import DemoProgress, Member, SavedSearch, Watch
+from hashrange_systems.shared.accounts.schema import Channel
 from hashrange_systems.shared.channels.channel_type import ParsedTarget
 from hashrange_systems.shared.epoch import to_ms, to_second
 
@@ -66,21 +67,23 @@ class Demo:
 
     async def _add_member(self, at: datetime) -> None:
         work = self.services.work
+        accounts = self.services.accounts
+        channel = Channel(
+            owner=MEMBER,
+            channel_id="demo-mail",
+            channel_type="EMAIL",
+            shown=ParsedTarget.public(DEMO_EMAIL).shown,
+            subscription="WATCHED",
+            created_at=at,
+            confirmed_at=at,
+        )
         items: list[Item] = [
             Member(member_id=MEMBER, email=DEMO_EMAIL, created_at=at, operator=True),
-            MemberEmail(address=DEMO_EMAIL, member_id=MEMBER),
-            Channel(
-                member_id=MEMBER,
-                channel_id="demo-mail",
-                channel_type="EMAIL",
-                target=ParsedTarget.public(DEMO_EMAIL).shown,
-                created_at=at,
-                confirmed_at=at,
-            ),
             SavedSearch(member_id=MEMBER, search_id="demo-search", text="Kommode Rokoko", created_at=at),
             *(self._watch(BY_DOMAIN[domain], number, at) for domain, number in WATCHED),
         ]
         writes: list[Write[Any]] = [work.create(item) for item in items]
+        writes += [accounts.logins.claim(DEMO_EMAIL, MEMBER), accounts.db.create(channel)]
         with suppress(Taken):
             await work.transact_all(writes)
 

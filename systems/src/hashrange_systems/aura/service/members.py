@@ -1,47 +1,36 @@
-"""Members: people with a watch list, their API keys and the channels that their messages go to."""
+"""Members: people with a watch list, who sign in with API keys, and whose messages go to their channels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from hashrange import Taken
+from hashrange import Taken, Write
 from hashrange_systems.aura.errors import OperatorOnly
-from hashrange_systems.aura.service.confirmations import Confirmations
-from hashrange_systems.aura.work_schema import (
-    Channel,
-    EndedSession,
-    Member,
-    MemberEmail,
-    MemberKey,
-    Subscription,
-    Work,
-)
-from hashrange_systems.shared.channels.channel_type import TargetRules
-from hashrange_systems.shared.channels.type_registry import ChannelTypes, find_channel_types, parse_target
-from hashrange_systems.shared.email_address import fold_email, validate_email
-from hashrange_systems.shared.epoch import DAY_MS, from_ms
-from hashrange_systems.shared.errors import (
-    ApiKeyInvalid,
-    LimitReached,
-    ResourceMissing,
-    StateConflict,
-)
-from hashrange_systems.shared.fetching.policy import Policy
-from hashrange_systems.shared.identifier import MakeId, hash_key, make_id, make_key
-from hashrange_systems.shared.validation import parse_choice
-from hashrange_systems.shared.web.session import LIFETIME_MS, Session
+from hashrange_systems.aura.work_schema import Member, Work
+from hashrange_systems.shared.accounts.account_services import AccountServices
+from hashrange_systems.shared.email_address import validate_email
+from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.errors import ResourceMissing, StateConflict
+from hashrange_systems.shared.identifier import MakeId, make_id
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from hashrange import Clock
 
 
-KEY_ID_LENGTH = 32  # of the hash of a key
-MAX_CHANNELS = 10
-PUBLIC_TARGETS = TargetRules(policy=Policy())
-MAX_KEYS = 20
+@dataclass(frozen=True, slots=True)
+class MemberOwners:
+    """Members as the owners of keys and channels."""
+
+    work: Work
+
+    async def find_active(self, owner: str) -> Member | None:
+        """Return a member."""
+        return await self.work.member(owner).consistent()
+
+    def ensure_active(self, owner: str) -> Write[Any]:
+        """Return the condition that there is this member."""
+        return self.work.is_member(owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +46,21 @@ class Members:
     """All members."""
 
     work: Work
+    accounts: AccountServices[Member]
     clock: Clock
-    rules: TargetRules = PUBLIC_TARGETS
-    types: ChannelTypes = field(default_factory=find_channel_types)
     make_id: MakeId = make_id
 
     async def add(self, email: str, *, operator: bool = False) -> NewMember:
         """Add a member with a key, who may remove shops if an operator; e-mail addresses are unique."""
-        address = validate_email(email)
-        member = Member(member_id=self.make_id(), email=address, created_at=self._now(), operator=operator)
-        key = make_key()
-        stored = MemberKey(
-            digest=digest_of(key), member_id=member.member_id, name="first key", created_at=member.created_at
-        )
-        guard = MemberEmail(address=fold_email(address), member_id=member.member_id)
+        address, now = validate_email(email), from_ms(self.clock.millis())
+        member = Member(member_id=self.make_id(), email=address, created_at=now, operator=operator)
+        key = self.accounts.keys.prepare(member.member_id, "first key")
+        login = self.accounts.logins.claim(address, member.member_id)
         try:
-            await self.work.transact(self.work.create(member), self.work.create(guard), self.work.create(stored))
+            await self.work.transact_all([self.work.create(member), login, *self.accounts.keys.write(key)]).unread()
         except Taken as error:
             raise StateConflict("This e-mail address is already in use.") from error
-        return NewMember(member, key)
+        return NewMember(member, key.text)
 
     async def find(self, member_id: str) -> Member:
         """Return a member; raise ResourceMissing."""
@@ -86,121 +71,18 @@ class Members:
 
     async def by_email(self, email: str) -> Member:
         """Return the member with an e-mail address; raise ResourceMissing."""
-        guard = await self.work.member_by_email(fold_email(email.strip()))
-        if guard is None:
+        member_id = await self.accounts.logins.find_owner(email)
+        if member_id is None:
             raise ResourceMissing("member")
-        return await self.find(guard.member_id)
+        return await self.find(member_id)
 
     async def set_operator(self, email: str, *, operator: bool) -> Member:
         """Let a member remove shops, or not any more; raise ResourceMissing."""
         return await self.work.set_operator((await self.by_email(email)).member_id, operator=operator)
 
-    async def authenticate(self, key: str) -> Member:
-        """Return the member of an API key; raise ApiKeyInvalid."""
-        digest = hash_key(key)
-        found = await self.work.member_key(digest) if digest else None
-        member = await self.work.member(found.member_id) if found else None
-        if member is None:
-            raise ApiKeyInvalid
-        return member
-
     async def list_members(self) -> list[Member]:
         """Return all members."""
         return await self.work.members()
-
-    # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def add_key(self, member_id: str, name: str) -> str:
-        """Return a new API key of a member; only its hash is stored."""
-        await self.find(member_id)
-        if len(await self.work.keys_of(member_id)) >= MAX_KEYS:
-            raise LimitReached(f"A member has at most {MAX_KEYS} keys: remove one first.")
-        key = make_key()
-        stored = MemberKey(
-            digest=digest_of(key), member_id=member_id, name=name.strip()[:100] or "key", created_at=self._now()
-        )
-        await self.work.create(stored)
-        return key
-
-    async def list_keys(self, member_id: str) -> list[MemberKey]:
-        """Return the keys of a member."""
-        return await self.work.keys_of(member_id)
-
-    async def remove_key(self, member_id: str, key_id: str) -> None:
-        """Revoke a key of a member, and with it its sessions; raise ResourceMissing."""
-        found = next((key for key in await self.work.keys_of(member_id) if name_key(key.digest) == key_id), None)
-        if found is None or await self.work.drop_key(found.digest, member_id=member_id) is None:
-            raise ResourceMissing("key")
-
-    # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def end_session(self, session: Session) -> None:
-        """End a session; the record is kept until the cookie would have expired."""
-        expires_at = from_ms(session.started_at + LIFETIME_MS + DAY_MS)
-        await self.work.put(
-            EndedSession(member_id=session.userid, session_id=session.session_id, expires_at=expires_at)
-        )
-
-    async def has_ended(self, session: Session) -> bool:
-        """Return whether a session was ended before its expiry."""
-        return await self.work.ended_session(session.userid, session.session_id).consistent() is not None
-
-    # ── channels ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    async def add_channel(
-        self, member_id: str, channel_type: str, target: str, subscription: str = "WATCHED"
-    ) -> Channel:
-        """Add a channel; a webhook gets a signing secret, every other one must be confirmed."""
-        await self.find(member_id)
-        if len(await self.work.channels(member_id)) >= MAX_CHANNELS:
-            raise LimitReached(f"A member has at most {MAX_CHANNELS} channels: remove one first.")
-        parsed = await parse_target(self.types, channel_type, target, self.rules)
-        channel = Channel(
-            member_id=member_id,
-            channel_id=self.make_id(),
-            channel_type=channel_type,
-            subscription=parse_choice("subscription", subscription, get_args(Subscription)),
-            target=parsed.shown,
-            secret=parsed.secret,
-            created_at=self._now(),
-        )
-        if not channel.is_usable:
-            await self.confirmations.spend(member_id, channel.target)
-        await self.work.create(channel)
-        if not channel.is_usable:
-            await self.confirmations.ask(channel)
-        return channel
-
-    async def ask_again(self, member_id: str, channel_id: str) -> None:
-        """Send the link to confirm an address again; raise ResourceMissing, or DayBudgetSpent."""
-        channel = await self.work.channel(member_id, channel_id)
-        if channel is None or channel.is_usable:
-            raise ResourceMissing("unconfirmed address")
-        await self.confirmations.spend(member_id, channel.target)
-        await self.confirmations.ask(channel)
-
-    @property
-    def confirmations(self) -> Confirmations:
-        """The confirmations of addresses."""
-        return Confirmations(self.work, self.clock, make_id=self.make_id)
-
-    def find_revealed(self, channel: Channel) -> str | None:
-        """Return the secret that the member who added a channel sees once; None if its type has none."""
-        return channel.secret if self.types[channel.channel_type].reveals_secret else None
-
-    async def list_channels(self, member_id: str) -> list[Channel]:
-        """Return the channels of a member."""
-        return await self.work.channels(member_id)
-
-    async def remove_channel(self, member_id: str, channel_id: str) -> None:
-        """Remove a channel of a member; raise ResourceMissing."""
-        if await self.work.drop_channel(member_id, channel_id) is None:
-            raise ResourceMissing("channel")
-
-    def _now(self) -> datetime:
-        return from_ms(self.clock.millis())
-
-
-def name_key(digest: str) -> str:
-    """Return the id of a key, which names it in sessions and forms: the beginning of its hash."""
-    return digest[:KEY_ID_LENGTH]
 
 
 def find_limited(member: Member) -> str | None:
@@ -212,10 +94,3 @@ def require_operator(member: Member) -> None:
     """Raise OperatorOnly unless the member is an operator."""
     if not member.operator:
         raise OperatorOnly
-
-
-def digest_of(key: str) -> str:
-    """Return the hash of a key that was just made."""
-    digest = hash_key(key)
-    assert digest is not None
-    return digest

@@ -114,7 +114,9 @@ class Watches:
         """Write the messages of changes without notification; return the number of changes."""
         waiting = await self.work.new_changes().limit(limit)
         if waiting:
-            everything, alarms = await self.work.subscribed("EVERYTHING"), await self.work.subscribed("ALARMS")
+            channels = self.notices.channels
+            everything = await channels.list_subscribed("EVERYTHING")
+            alarms = await channels.list_subscribed("ALARMS")
         for change in waiting:
             await self.notices.write_to(everything, change, KIND_NAMES[change.kind])
             if change.kind in ALARMS:

@@ -6,7 +6,6 @@ from fastapi import FastAPI
 
 from hashrange_systems.aura.application import Application
 from hashrange_systems.aura.web import (
-    account_page,
     add_page,
     board_page,
     change_page,
@@ -14,17 +13,18 @@ from hashrange_systems.aura.web import (
     health_page,
     product_page,
     shop_page,
-    sign_in,
 )
-from hashrange_systems.aura.web.account import MemberAccounts
+from hashrange_systems.aura.web.account_offers import OFFERS
 from hashrange_systems.aura.web.add_page import MAX_CSV_BYTES
 from hashrange_systems.aura.web.api.api_app import make_aura_api
 from hashrange_systems.aura.web.dependencies import AuraPages
 from hashrange_systems.aura.web.page_renderer import STATIC, PageRenderer
+from hashrange_systems.shared.web.account_authenticator import AccountAuthenticator
+from hashrange_systems.shared.web.account_dependencies import make_sign_in_limit
+from hashrange_systems.shared.web.account_routes import make_account_routes
 from hashrange_systems.shared.web.pages import make_pages
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.session import SessionCookies
-from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
 
 UPLOADS = {"/import": MAX_CSV_BYTES + 10_000}
 PAGES = (
@@ -34,13 +34,11 @@ PAGES = (
     product_page,
     change_page,
     explain_page,
-    account_page,
-    sign_in,
+    make_account_routes(OFFERS),
     health_page,
 )
 IMPORTS = 6  # of a member at once, and an hour
 PREVIEWS = 10  # of a member at once, then one every five seconds
-SIGN_INS = 10  # at once from a client's network, then one every ten seconds
 
 
 def make_app(services: Application) -> FastAPI:
@@ -51,8 +49,11 @@ def make_app(services: Application) -> FastAPI:
     deps = AuraPages(
         services=services,
         renderer=PageRenderer(services, sessions),
-        authenticator=SessionAuthenticator(MemberAccounts(services), sessions, clock, runtime.base_url),
-        sign_in_limit=RateLimit(clock, burst=SIGN_INS, per_second=0.1),
+        authenticator=AccountAuthenticator(
+            accounts=services.accounts, cookies=sessions, base_url=runtime.base_url, demo_login=services.demo_email
+        ),
+        sign_in_limit=make_sign_in_limit(clock),
+        offers=OFFERS,
         preview_limit=preview_limit,
         import_limit=RateLimit(clock, burst=IMPORTS, per_second=IMPORTS / 3600),
     )

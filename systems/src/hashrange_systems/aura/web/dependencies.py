@@ -11,17 +11,15 @@ from hashrange_systems.aura.application import Application
 from hashrange_systems.aura.web.page_renderer import PageRenderer
 from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.web import pages
-from hashrange_systems.shared.web.pages import PageDependencies, get_dependencies
+from hashrange_systems.shared.web.account_dependencies import AccountPageDependencies
+from hashrange_systems.shared.web.pages import get_dependencies
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuraPages(PageDependencies[Application, PageRenderer]):
+class AuraPages(AccountPageDependencies[Application, PageRenderer, Member]):
     """What the handlers of the pages need."""
 
-    authenticator: SessionAuthenticator[Member]
-    sign_in_limit: RateLimit  # by the client's network
     preview_limit: RateLimit  # by member: explanations, dry runs, trials of selectors
     import_limit: RateLimit  # by member
 

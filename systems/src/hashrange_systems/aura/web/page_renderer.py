@@ -8,6 +8,7 @@ from hashrange_systems.aura.application import Application
 from hashrange_systems.aura.model.domain import is_host
 from hashrange_systems.aura.model.price_format import format_amount, format_price
 from hashrange_systems.aura.service.damaged_shops import NO_HOST
+from hashrange_systems.aura.service.notices import name_message
 from hashrange_systems.aura.web import page_view as view
 from hashrange_systems.aura.work_schema import Member
 from hashrange_systems.shared.web.session import SessionCookies
@@ -29,10 +30,6 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
     "unwatched": "It is no longer on your watch list.",
     "search-saved": "The search is saved: you are told when it finds a new product.",
     "search-removed": "The search is removed.",
-    "key-revoked": "The key is revoked and no longer accepted.",
-    "channel-added": "Messages are sent there from now on.",
-    "confirmation-sent": "A link was sent to the address. Messages follow when it is confirmed.",
-    "channel-removed": "The channel is removed.",
 }
 
 
@@ -45,3 +42,4 @@ class PageRenderer(SessionRenderer[Member]):
         self.environment.globals |= {"demo_shop": services.demo_shop, "view": view}
         self.environment.globals |= {"is_host": is_host, "NO_HOST": NO_HOST}
         self.environment.globals |= {"format_price": format_price, "format_amount": format_amount}
+        self.environment.globals |= {"name_message": name_message}

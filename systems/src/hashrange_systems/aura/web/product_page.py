@@ -190,6 +190,6 @@ async def show_watch_list(request: Request, deps: Deps, visitor: SignedIn) -> Re
         rows=rows,
         searches=await services.watches.list_searches(member),
         messages=await services.notices.list_messages(member, 20),
-        channels=await services.members.list_channels(member),
+        channels=await services.accounts.channels.list_by_owner(member),
         mount=find_mount_path(request),
     )

@@ -99,6 +99,11 @@ class Runtime(Generic[S]):
         )
 
     @property
+    def keeps_keys(self) -> bool:
+        """Whether the keys are in a file, and not only in the memory of this process."""
+        return self.settings.keys is not None or self.directory is not None
+
+    @property
     def signer(self) -> TokenSigner:
         """What signs the tokens of the system."""
         return TokenSigner(self.secret, self.settings.system)

@@ -43,6 +43,7 @@ class NewMessage:
     content: Mapping[str, Any]
     delay_ms: int = 0
     kept: timedelta = KEPT
+    message_id: str | None = None  # one that the system has made of the cause and the destination
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Messages:
         channel_id = None if isinstance(to, MailAddress) else to.channel_id
         message = Waiting(
             about=new.about,
-            message_id=make_message_id(new, to),
+            message_id=new.message_id or make_message_id(new, to),
             owner=to.owner,
             channel_id=channel_id,
             recipient=to.target.shown if isinstance(to, MailAddress) else None,

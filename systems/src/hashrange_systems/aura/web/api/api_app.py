@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from hashrange_systems.aura.application import Application
 from hashrange_systems.aura.web.api import shop_api
 from hashrange_systems.aura.web.api.shop_api import ApiDependencies
-from hashrange_systems.shared.web.api import make_api, make_key_authenticator
+from hashrange_systems.shared.web.api import make_account_callers, make_api
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 
@@ -20,6 +20,6 @@ five seconds. Every refusal is a problem document (RFC 9457)."""
 
 def make_aura_api(services: Application, preview_limit: RateLimit) -> FastAPI:
     """Return the API; `preview_limit` is that of the pages."""
-    callers = make_key_authenticator(services.members.authenticate, services.clock)
+    callers = make_account_callers(services.accounts.keys, services.clock)
     deps = ApiDependencies(services, callers, preview_limit)
     return make_api("hashrange aura", ABOUT, services.runtime.base_url, deps, [shop_api], ProblemHandlers("aura"))

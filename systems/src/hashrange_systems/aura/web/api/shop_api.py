@@ -20,6 +20,7 @@ from hashrange_systems.aura.web.board_page import read_time
 from hashrange_systems.aura.web.change_feed import write_json
 from hashrange_systems.aura.web.page_view import describe_stage
 from hashrange_systems.aura.work_schema import Member
+from hashrange_systems.shared.accounts.api_keys import KeyHolder
 from hashrange_systems.shared.web import api
 from hashrange_systems.shared.web.api import KeyAuthenticator, authenticate_caller
 from hashrange_systems.shared.web.pages import get_dependencies
@@ -36,12 +37,12 @@ class ApiDependencies:
     """What the handlers of the API need."""
 
     services: Application
-    callers: KeyAuthenticator[Member]
+    callers: KeyAuthenticator[KeyHolder[Member]]
     preview_limit: RateLimit  # by member
 
 
 ApiDeps = Annotated[ApiDependencies, Depends(get_dependencies)]
-Caller = api.Caller[Member]
+Caller = api.Caller[KeyHolder[Member]]
 
 
 # ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,7 +119,7 @@ async def list_countries(deps: ApiDeps) -> dict[str, Any]:
 async def add_shop(deps: ApiDeps, caller: Caller, body: NewShop) -> dict[str, Any]:
     """Register a shop."""
     given = ShopInput(address=body.domain, name=body.name, country=body.country, shop_type=body.type)
-    return write_shop(await deps.services.registry.add(given, find_limited(caller)))
+    return write_shop(await deps.services.registry.add(given, find_limited(caller.user)))
 
 
 @router.get("/shops/{domain}")
@@ -130,7 +131,7 @@ async def read_shop(deps: ApiDeps, domain: str) -> dict[str, Any]:
 @router.delete("/shops/{domain}", status_code=204)
 async def remove_shop(deps: ApiDeps, caller: Caller, domain: str) -> Response:
     """Remove a shop with everything that is known about it; only operators may."""
-    require_operator(caller)
+    require_operator(caller.user)
     await deps.services.registry.remove(domain)
     return Response(status_code=204)
 
@@ -206,8 +207,8 @@ async def search_products(deps: ApiDeps, q: str, country: str | None = None) -> 
 @router.get("/explain")
 async def explain_url(deps: ApiDeps, caller: Caller, url: str) -> dict[str, Any]:
     """Fetch a page, and return what every extractor answers; nothing is stored."""
-    deps.preview_limit.consume(caller.member_id)
-    found = await deps.services.preview.explain(url, member=caller.member_id)
+    deps.preview_limit.consume(caller.user.member_id)
+    found = await deps.services.preview.explain(url, member=caller.user.member_id)
     return {to_camel(name): value for name, value in asdict(found).items()}
 
 
@@ -215,7 +216,7 @@ async def explain_url(deps: ApiDeps, caller: Caller, url: str) -> dict[str, Any]
 @router.get("/watches")
 async def list_watches(deps: ApiDeps, caller: Caller) -> dict[str, Any]:
     """List your watch list."""
-    found = await deps.services.watches.list_watches(caller.member_id)
+    found = await deps.services.watches.list_watches(caller.user.member_id)
     hidden = {"member_id", "armed_below", "armed_above", "group", "group_sk"}
     return {"items": [{to_camel(k): v for k, v in each.model_dump(exclude=hidden).items()} for each in found]}
 
@@ -232,12 +233,12 @@ async def add_watch(deps: ApiDeps, caller: Caller, body: WatchRequest) -> dict[s
         states=body.states,
         currency=product.currency,
     )
-    watch = await deps.services.watches.watch(caller.member_id, shop.domain, product.url, rule)
+    watch = await deps.services.watches.watch(caller.user.member_id, shop.domain, product.url, rule)
     return {"domain": watch.domain, "url": watch.url, "title": watch.title}
 
 
 @router.delete("/watches", status_code=204)
 async def remove_watch(deps: ApiDeps, caller: Caller, domain: str, url: str) -> Response:
     """Take a product off your watch list."""
-    await deps.services.watches.unwatch(caller.member_id, domain, url)
+    await deps.services.watches.unwatch(caller.user.member_id, domain, url)
     return Response(status_code=204)
