@@ -34,6 +34,7 @@ HELP = f"""Move the items of one declaration to another while programs write: th
   hashrange migrate back    shop.migrations:by_customer   return to the source
   hashrange migrate finish  shop.migrations:by_customer   end it; the source tables stay
   hashrange migrate status  shop.migrations:by_customer
+  hashrange migrate move    shop.migrations:by_customer   copy and switch at once, while no program runs
 
 --keys FILE opens and seals secret fields; a migration of such fields needs it with each step.
 
@@ -43,7 +44,7 @@ it, and give the URL of the server.
 
 {TARGETS}"""
 
-StepName: TypeAlias = Literal["preview", "copy", "follow", "verify", "switch", "back", "finish", "status"]
+StepName: TypeAlias = Literal["preview", "copy", "follow", "verify", "switch", "back", "finish", "status", "move"]
 
 
 def migrate(  # noqa: PLR0913, PLR0917 each option is a parameter
@@ -60,7 +61,13 @@ def migrate(  # noqa: PLR0913, PLR0917 each option is a parameter
     ] = False,
     keep_differences: Annotated[
         bool,
-        typer.Option("--keep-differences", help="switch: leave differing and surplus items of the target as they are."),
+        typer.Option(
+            "--keep-differences", help="switch, move: leave differing and surplus items of the target as they are."
+        ),
+    ] = False,
+    leave_failed: Annotated[
+        bool,
+        typer.Option("--leave-failed", help="move: leave items that cannot be converted in the source."),
     ] = False,
     keys: Annotated[
         Path | None, typer.Option("--keys", help="The key file of the secret fields, old and new.", metavar="FILE")
@@ -101,6 +108,10 @@ def migrate(  # noqa: PLR0913, PLR0917 each option is a parameter
         elif step == "switch":
             with CountDisplay("Comparing") as display:
                 run.switch(keep_differences=keep_differences, report=display.update)
+        elif step == "move":
+            with CountDisplay("Moving") as display:
+                report = run.move(keep_differences=keep_differences, leave_failed=leave_failed, report=display.update)
+            _print_report(report)
         elif step != "status":
             {"back": run.back, "finish": run.finish}[step]()
         typer.echo(f"The migration {declared.name!r} is {run.phase}.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Self
+
+import typer
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
@@ -43,3 +46,44 @@ class CountDisplay(ProgressDisplay):
         if name not in self._tasks:
             self._tasks[name] = self.bar.add_task(name, total=None)
         self.bar.update(self._tasks[name], completed=done, total=max(done, total) or None)
+
+
+class PreparationDisplay:
+    """Shows how far systems are with their data: bars in a terminal, elsewhere a line now and then."""
+
+    LINE_EVERY = 5.0  # seconds
+
+    def __init__(self) -> None:
+        self._display: CountDisplay | None = None
+        self._lines: dict[str, str] = {}  # by title, those that were not printed yet
+        self._printed_at = float("-inf")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def update(self, system: str, what: str, done: int, total: int) -> None:
+        """Show how many items of how many a system has prepared."""
+        title = f"{system}: {what}"
+        self._lines[title] = f"{title}: {done:,} of {max(done, total):,} items"
+        if self._display is None:
+            self._display = CountDisplay()
+            self._display.__enter__()
+        self._display.update(done, total, title)
+        if self._display.bar.disable and time.monotonic() - self._printed_at >= self.LINE_EVERY:
+            self._print()
+
+    def close(self) -> None:
+        """Take the bars away, and print the last counts."""
+        if self._display is not None:
+            self._display.__exit__()
+            self._display = None
+        self._print()
+
+    def _print(self) -> None:
+        self._printed_at = time.monotonic()
+        for line in self._lines.values():
+            typer.echo(line)
+        self._lines.clear()

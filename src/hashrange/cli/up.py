@@ -19,6 +19,7 @@ from hashrange.cli.command import (
     option,
     read_credentials,
 )
+from hashrange.cli.progress_display import PreparationDisplay
 from hashrange.client.target import is_remote
 from hashrange.hosting.port import WEB_PORT
 from hashrange.server.settings import HOST, PORT
@@ -150,7 +151,13 @@ def host_systems(only: set[str], apps: list[str], *, all_systems: bool, **option
             f"Two systems have the name {repeated}. Leave one out: --only names the installed ones to run."
         )
     chosen: HostingOptions = hosting.HostingOptions(systems=systems, schemas=schemas, **options)
-    hosting.run(chosen, announce=print_start)
+    with PreparationDisplay() as display:
+
+        def announce(report: StartReport) -> None:
+            display.close()
+            print_start(report)
+
+        hosting.run(chosen, announce=announce, report=display.update)
 
 
 def _warn(text: str) -> None:

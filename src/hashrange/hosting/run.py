@@ -9,9 +9,10 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from hashrange.client.transport import Transport
 from hashrange.core.clock import Clock, SystemClock
@@ -40,6 +41,7 @@ from hashrange.server.sigv4 import SignatureVerifier
 
 log = logging.getLogger(__name__)
 
+OTHERS = "--only names the systems to run"
 LACKS_ITEMS = "; it lacks the items that exist until hashrange backfill is run"
 
 
@@ -68,9 +70,14 @@ class Backend:
 
     database: Transport
     clock: Clock
-    endpoint: str
     region: str
+    other_endpoint: str = ""  # of a database that is not ours
     server: Server | None = None  # None when the endpoint is not ours
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the endpoint; empty if there is none, or none yet."""
+        return self.server.url if self.server else self.other_endpoint
 
     @property
     def ports(self) -> frozenset[int]:
@@ -105,13 +112,28 @@ class Shutdown:
         self.requested.set()
 
 
-def run(options: HostingOptions, announce: Callable[[StartReport], None]) -> None:
-    """Host until SIGTERM or SIGINT, finish work in progress, and return; a second signal stops without waiting."""
-    with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
-        runner.run(_host(options, announce))
+ReportPreparation: TypeAlias = Callable[[str, str, int, int], None]  # the system, and what its own report is given
 
 
-async def _host(options: HostingOptions, announce: Callable[[StartReport], None]) -> None:
+class StopRequested(BaseException):
+    """A signal during a preparation; no `except Exception` of a system's code holds it up."""
+
+
+def run(
+    options: HostingOptions, announce: Callable[[StartReport], None], report: ReportPreparation | None = None
+) -> None:
+    """Host until SIGTERM or SIGINT, finish work in progress, and return; a second signal stops without waiting.
+
+    `report` is called, from another thread, with the progress of systems that prepare their data.
+    """
+    with asyncio.Runner(loop_factory=find_loop_factory()) as runner, suppress(StopRequested):
+        runner.run(_host(options, announce, report))
+    log.info("stopped")
+
+
+async def _host(
+    options: HostingOptions, announce: Callable[[StartReport], None], report: ReportPreparation | None
+) -> None:
     shutdown = Shutdown()
     on_signals(shutdown.request)
     share_logging(system.package for system in options.systems)
@@ -123,8 +145,15 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
         declared += [each for schema in options.schemas for each in schema.declared]
         created = await asyncio.to_thread(create_tables, backend.database, *declared)
         changed = [] if options.target else await asyncio.to_thread(_change_tables, backend.database, declared)
+        for system in options.systems:
+            await _prepare(system, _make_host(system, options, backend, read_url(listener)), report, shutdown)
+        if backend.server is not None:
+            with explain_errors(options.host, options.port, "--port"):
+                await backend.server.listen()
         address = _describe_address(options, backend, read_url(listener))
-        hosted = [await _start(system, options, backend, address, stack) for system in options.systems]
+        hosted = [
+            await _start(system, _make_host(system, options, backend, address.web), stack) for system in options.systems
+        ]
         check = CrossOriginCheck([options.host, listener.getsockname()[0]], hosts=options.allow_hosts)
         app = HostCheck(HostPages(address, hosted, options.schemas).make_app(), check)
         web = WebServer(app, listener, limits)
@@ -143,7 +172,6 @@ async def _host(options: HostingOptions, announce: Callable[[StartReport], None]
             )
         )
         await _wait_and_stop(shutdown, backend, web, [each.supervisor for each in hosted])
-    log.info("stopped")
 
 
 def _change_tables(database: Transport, declared: Sequence[Declared | Table]) -> list[str]:
@@ -171,11 +199,10 @@ async def _open_backend(options: HostingOptions, limits: WebLimits, stack: Async
         allow_hosts=options.allow_hosts,
     )
     server = Server(engine, limit_connections(chosen, limits.reserved_files), _choose_authentication(options))
-    with explain_errors(options.host, options.port, "--port"):
-        await server.start()
+    server.begin()  # it listens when the data is prepared: until then nobody else writes
     stack.push_async_callback(server.stop)  # also when the start fails later: it may hold the engine
     database = SharedDatabase(engine, server)
-    return Backend(database=database, clock=engine.clock, endpoint=server.url, region=server.region, server=server)
+    return Backend(database=database, clock=engine.clock, region=server.region, server=server)
 
 
 def _choose_authentication(options: HostingOptions) -> Authenticate:
@@ -192,7 +219,7 @@ def _connect(target: str, stack: AsyncExitStack) -> Backend:
     except ImportError as missing:
         raise ExtraMissing(str(missing)) from missing
     stack.callback(remote.close)
-    return Backend(database=remote, clock=SystemClock(), endpoint=remote.endpoint, region=remote.region)
+    return Backend(database=remote, clock=SystemClock(), region=remote.region, other_endpoint=remote.endpoint)
 
 
 def _describe_address(options: HostingOptions, backend: Backend, web: str) -> HostAddress:
@@ -207,33 +234,62 @@ def _describe_address(options: HostingOptions, backend: Backend, web: str) -> Ho
     )
 
 
-async def _start(
-    system: System, options: HostingOptions, backend: Backend, address: HostAddress, stack: AsyncExitStack
-) -> HostedSystem:
+def _make_host(system: System, options: HostingOptions, backend: Backend, web: str) -> Host:
+    """Return what the host provides to a system; before the endpoint listens, its port is not known."""
     directory = options.data / system.name if options.data else None
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-    host = Host(
+    return Host(
         database=backend.database,
         clock=backend.clock,
         directory=directory,
-        base_url=f"{address.web}/{system.name}",
+        base_url=f"{web}/{system.name}",
         demo=options.demo,
-        own_ports=backend.ports | {int(address.web.rpartition(":")[2])},
+        own_ports=backend.ports | {int(web.rpartition(":")[2])},
         environment=dict(os.environ),
+        owns_database=backend.server is not None,
     )
+
+
+async def _prepare(system: System, host: Host, report: ReportPreparation | None, shutdown: Shutdown) -> None:
+    """Let a system prepare its data, before any system is started and anybody else can write."""
+
+    def report_progress(what: str, done: int, total: int) -> None:
+        if shutdown.requested.is_set():
+            raise StopRequested
+        if report is not None:
+            report(system.name, what, done, total)
+
+    if system.prepare is None:
+        return
+    try:
+        await asyncio.to_thread(system.prepare, host, report_progress)
+    except HashrangeError as error:
+        error.add_note(f"The system {system.name} needs that before anything is started; {OTHERS}.")
+        raise
+    except Exception as error:  # whatever the system's own code raises
+        raise _explain_failure(system, "prepare its data", error) from error
+    if shutdown.requested.is_set():
+        raise StopRequested
+
+
+async def _start(system: System, host: Host, stack: AsyncExitStack) -> HostedSystem:
     try:
         running = system.start(host)
     except HashrangeError:
         raise
     except Exception as error:  # whatever the system's own code raises
-        log.debug("the system %s cannot be started", system.name, exc_info=True)
-        raise SystemInvalid(
-            f"The system {system.name} cannot be started: {type(error).__name__}: {error}. "
-            "--only names the systems to run; --log-level debug shows where it fails."
-        ) from error
+        raise _explain_failure(system, "be started", error) from error
     stack.push_async_callback(running.close)
-    return HostedSystem(system=system, running=running, supervisor=Supervisor(system.name, running, demo=options.demo))
+    return HostedSystem(system=system, running=running, supervisor=Supervisor(system.name, running, demo=host.demo))
+
+
+def _explain_failure(system: System, action: str, error: Exception) -> SystemInvalid:
+    log.debug("the system %s cannot %s", system.name, action, exc_info=error)
+    return SystemInvalid(
+        f"The system {system.name} cannot {action}: {type(error).__name__}: {error}. {OTHERS}; "
+        "--log-level debug shows where it fails."
+    )
 
 
 async def _wait_and_stop(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from hashrange.hosting.port import WEB_PORT
 from hashrange.server.settings import HOST
@@ -34,6 +34,10 @@ class Host:
     demo: bool
     own_ports: frozenset[int]  # of this process: requests on behalf of users must not reach them
     environment: Mapping[str, str]
+    owns_database: bool = False  # this process alone has it open: before `start`, nobody else writes to it
+
+
+ReportProgress: TypeAlias = Callable[[str, int, int], None]  # what is worked on, how many are done, of how many
 
 
 class RunningSystem(Protocol):
@@ -78,6 +82,7 @@ class System:
     summary: str  # one sentence
     patterns: tuple[Declared, ...]  # its tables are created from these
     start: Callable[[Host], RunningSystem]  # called once, on the event loop, after the tables were created
+    prepare: Callable[[Host, ReportProgress], None] | None = None  # called before, in a thread: moves what is stored
 
     @property
     def package(self) -> str:

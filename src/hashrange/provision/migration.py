@@ -19,7 +19,7 @@ target is overwritten or deleted only by a repair with `allow_loss`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypeVar
@@ -58,6 +58,8 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 checkpoint_table = Table(
     "${HASHRANGE_CHECKPOINTS:-hashrange-checkpoints}", "consumer", "shard", deletion_protection=False
 )
+
+STREAM_VIEW = "NEW_AND_OLD_IMAGES"
 
 Phase: TypeAlias = Literal["new", "copying", "following", "switched", "finished"]
 
@@ -303,6 +305,9 @@ class MigrationRun:
         if repair:
             self.follow()
         self._require("following", "switched")
+        return self._compare(repair=repair, allow_loss=allow_loss, report=report)
+
+    def _compare(self, *, repair: bool, allow_loss: bool, report: ReportCount | None) -> MigrationReport:
         found, expected = MigrationReport(), TargetKeys()
         for conversions in self.source.convert_all(found, report):
             self._note(expected, conversions, found)
@@ -320,7 +325,8 @@ class MigrationRun:
         found.add_difference("missing", missing)
         found.add_difference("differing", differing)
         if repair:
-            self.target.put_missing(item for item in missing if not self.changes.find_collision(item))
+            alone = [item for item in missing if not self.changes.find_collision(item)]
+            found.written += self.target.put_missing(alone)
         if allow_loss:
             self.target.put([item for item in differing if not self.changes.find_collision(item)], "verify")
 
@@ -388,6 +394,68 @@ class MigrationRun:
             )
         self._enter("switched")
 
+    def move(
+        self, *, keep_differences: bool = False, leave_failed: bool = False, report: ReportCount | None = None
+    ) -> MigrationReport:
+        """Copy, compare and switch at once: for a database to which no other process writes until that is done.
+
+        It needs no stream, replaces nothing that the target has, and does nothing when it was done before. Killed, it
+        is called again. `keep_differences` leaves items of the target that differ or are surplus as they are,
+        `leave_failed` those of the source that cannot be converted or become the same item; the report names them.
+        """
+        if self._is_moved():
+            return MigrationReport()
+        if self.phase == "following" and all(self._find_view(table) == STREAM_VIEW for table in self.source.tables):
+            self.follow()
+        found, self.changes.keys = MigrationReport(), TargetKeys()
+        for conversions in self.source.convert_all(found, report and (lambda done, total: report(done // 2, total))):
+            self._note(self.changes.keys, conversions, found)
+        if not (found or leave_failed):
+            options = ["leave_failed", *(["keep_differences"] if keep_differences else [])]
+            raise PlanError(self._explain_unmoved(found, "in the source", options))
+        create_tables(self.target.database, *self.target.tables)
+        second = report and (lambda done, total: report((total + done) // 2, total))
+        found = self._compare(repair=True, allow_loss=False, report=second)
+        found.missing -= found.written
+        if (found.differing or found.surplus) and not keep_differences:
+            options = ["keep_differences", *(["leave_failed"] if leave_failed else [])]
+            raise PlanError(self._explain_unmoved(found, "in the target", options))
+        if found.items or found.failed or found.not_converted:  # a scan of an empty source costs less than the record
+            self._enter("switched")
+        return found
+
+    def require_moved(self) -> None:
+        """Refuse a source with items that were not moved yet: where other processes may write, people run the steps."""
+        if self._is_moved():
+            return
+        found = MigrationReport()
+        for conversions in self.source.convert_all(found, None):
+            if conversions or found.failed:
+                steps = ", ".join(self._advise(step) for step in ("copy", "follow", "switch"))
+                raise PlanError(
+                    f"The items of the migration {self.migration.name!r} must be moved before this program starts, and "
+                    f"other processes may write to this database: {steps}; then start it again."
+                )
+        if found.not_converted:
+            create_tables(self.target.database, *self.target.tables)
+            self._enter("switched")
+
+    def _is_moved(self) -> bool:
+        """Return whether nothing is left to move: it was done, or the source does not exist."""
+        if self.phase in {"switched", "finished"}:
+            return True
+        self.source.leave_out_absent_tables()
+        return not self.source.tables
+
+    def _explain_unmoved(self, found: MigrationReport, place: str, options: Sequence[str]) -> str:
+        """Return why a move was not done, with the first item, and how it can be."""
+        first = f" The first: {found.failures[0]}" if found.failures else ""
+        return (
+            f"The migration {self.migration.name!r} cannot be completed: {found.differences}.{first} Nothing was "
+            f"replaced or deleted. Correct the items, or leave them {place} as they are: "
+            f"{self._advise('move', *options)}."
+        )
+
     def back(self) -> None:
         """Return to the source, which was never changed. What was written to the target only is not copied back."""
         self._require("switched")
@@ -404,18 +472,22 @@ class MigrationRun:
     # ── the stream ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _check_streams(self) -> None:
         for table in self.source.tables:
-            live = describe_table(self.source.database, table.physical_name)
-            if live is None:
+            if self._find_view(table) != STREAM_VIEW:
                 raise PlanError(
-                    f"There is no table {table.physical_name} to migrate from: check the target, and the "
-                    "variables of the table's name."
+                    f"{table.physical_name} needs a stream with {STREAM_VIEW}, so that changes can be followed: "
+                    f'declare stream="{STREAM_VIEW}", then apply.'
                 )
-            view = live.get("StreamSpecification", {}).get("StreamViewType")
-            if view != "NEW_AND_OLD_IMAGES":
-                raise PlanError(
-                    f"{table.physical_name} needs a stream with NEW_AND_OLD_IMAGES, so that changes can be followed: "
-                    'declare stream="NEW_AND_OLD_IMAGES", then apply.'
-                )
+
+    def _find_view(self, table: Table) -> str | None:
+        """Return what the stream of a table of the source contains; None if it has no stream."""
+        live = describe_table(self.source.database, table.physical_name)
+        if live is None:
+            raise PlanError(
+                f"There is no table {table.physical_name} to migrate from: check the target, and the "
+                "variables of the table's name."
+            )
+        view: str | None = live.get("StreamSpecification", {}).get("StreamViewType")
+        return view
 
     def _follow_once(self) -> int:
         create_tables(self.source.database, checkpoint_table)

@@ -40,6 +40,12 @@ class MigrationSource:
         self.tables = require_tables([declared])
         self.session = Session(database, clock=clock_of(database), keys=keys, mounted=find_mounted(self.tables))
 
+    def leave_out_absent_tables(self) -> None:
+        """Read only the tables that exist: the others have no items."""
+        self.tables = tuple(
+            table for table in self.tables if describe_table(self.database, table.physical_name) is not None
+        )
+
     def count_items(self, table: Table) -> int:
         """Return the number of items in a table, as its description has it."""
         return int((describe_table(self.database, table.physical_name) or {}).get("ItemCount", 0))

@@ -53,8 +53,9 @@ class MigrationTarget:
         unique = {digest_key(table, raw): (table, self._seal(table, raw)) for table, raw in items}
         return Task(self.session, lambda: batch_write(self.session, list(unique.values()), (), pattern)).run()
 
-    def put_missing(self, items: Iterable[TableItem]) -> None:
-        """Write items, unless a program has written one under the same key meanwhile."""
+    def put_missing(self, items: Iterable[TableItem]) -> int:
+        """Write items, unless a program has written one under the same key meanwhile; return how many were written."""
+        written = 0
         for table, raw in items:
             condition = {
                 "ConditionExpression": "attribute_not_exists(#k)",
@@ -63,6 +64,8 @@ class MigrationTarget:
             request = {"TableName": table.physical_name, "Item": self._seal(table, raw), **condition}
             with suppress(ConditionalCheckFailedException):
                 self.database.call("PutItem", request)
+                written += 1
+        return written
 
     def delete(self, keys: Sequence[TableItem], pattern: str) -> None:
         """Delete the items of these keys."""

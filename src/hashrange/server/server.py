@@ -65,7 +65,12 @@ class Server:
         self._not_imported = iter(engine.operations)
 
     async def start(self) -> None:
-        """Listen; raise OSError when the address cannot be used."""
+        """Run the background work, and listen; raise OSError when the address cannot be used."""
+        self.begin()
+        await self.listen()
+
+    def begin(self) -> None:
+        """Run the background work of the engine, on the running event loop."""
         self._loop = loop = asyncio.get_running_loop()
         settings = self.settings
         self.dispatcher = Dispatcher(
@@ -79,8 +84,14 @@ class Server:
             databases=self._databases,
         )
         self.now = loop.time()
+        self._sweep()
+        self._maintain()
+
+    async def listen(self) -> None:
+        """Accept requests; raise OSError when the address cannot be used."""
+        settings = self.settings
         if settings.listen:
-            self._listener = await loop.create_server(
+            self._listener = await self._loop.create_server(
                 lambda: ServerConnection(self), settings.host, settings.port, backlog=BACKLOG
             )
         bound = [address[0] for address in self._addresses]
@@ -88,9 +99,7 @@ class Server:
         self._engine.endpoint = self._host_and_port
         if self._databases is not None:
             self._databases.endpoint = self._engine.endpoint
-        self._sweep()
-        self._maintain()
-        self._timers["warm up"] = loop.call_later(WARM_UP_AFTER, self._warm_up)
+        self._timers["warm up"] = self._loop.call_later(WARM_UP_AFTER, self._warm_up)
 
     @property
     def url(self) -> str:
