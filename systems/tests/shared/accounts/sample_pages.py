@@ -11,15 +11,16 @@ from typing import Annotated, Any, ClassVar
 import httpx
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 import hashrange
 from hashrange_systems.shared.accounts.account_services import make_account_services
+from hashrange_systems.shared.accounts.sign_up_policy import OPEN
 from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.application.settings import SystemSettings, declare_keys
 from hashrange_systems.shared.channels.channels import ChannelOptions
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.channels.outbox import Outbox
 from hashrange_systems.shared.web.account_authenticator import AccountAuthenticator
 from hashrange_systems.shared.web.account_dependencies import (
     AccountPageDependencies,
@@ -28,7 +29,7 @@ from hashrange_systems.shared.web.account_dependencies import (
     make_sign_in_limit,
 )
 from hashrange_systems.shared.web.account_routes import make_account_routes
-from hashrange_systems.shared.web.pages import get_dependencies, make_pages
+from hashrange_systems.shared.web.pages import Posted, ensure_owner, get_dependencies, make_pages
 from hashrange_systems.shared.web.session import SessionCookies
 from hashrange_systems.shared.web.session_renderer import SessionRenderer
 from systems.tests.hosting import make_host
@@ -37,6 +38,7 @@ from systems.tests.shared.accounts.sample_system import (
     People,
     PeopleAccounts,
     PeopleOwners,
+    do,
     render,
 )
 
@@ -55,6 +57,9 @@ EVERYTHING = Offers(
     channels=True,
     scopes=True,
     export=True,
+    sign_up=True,
+    password_reset=True,
+    teams=True,
     subscriptions={"NEWS": "News", "ALARMS": "Alarms only"},
     issuer="People",
     name_user=lambda user: user.owner,
@@ -86,16 +91,11 @@ class Application:
             base_url=runtime.base_url,
             demo=runtime.demo,
             channels=ChannelOptions(trusted={"WEBHOOK"}),
+            sign_up=OPEN,
         )
-        self.mailbox = Mailbox(runtime.clock)
+        self.mailbox, self.notes = Mailbox(runtime.clock), []
         self.senders = dict.fromkeys(("EMAIL", "WEBHOOK"), self.mailbox)
-        self.outbox = Outbox(
-            clock=runtime.clock,
-            accounts=self.accounts.db,
-            channels=self.accounts.channels,
-            senders=self.senders,
-            render=render,
-        )
+        self.outbox = self.accounts.make_outbox(self.senders, render)
 
     async def add(self, owner, password=None):
         accounts = self.accounts
@@ -117,6 +117,18 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 async def show_home(request: Request, deps: Annotated[PeoplePages, Depends(get_dependencies)], visitor: SignedIn):
     return deps.renderer.render(request, "home.html", visitor)
+
+
+@router.post("/note")
+async def add_note(deps: Annotated[PeoplePages, Depends(get_dependencies)], sent: Posted[Active]):
+    deps.services.notes.append((sent.visitor.owner, sent.visitor.member))
+    return PlainTextResponse("noted")
+
+
+@router.post("/delete", dependencies=[Depends(ensure_owner)])
+async def delete(deps: Annotated[PeoplePages, Depends(get_dependencies)], sent: Posted[Active]):
+    deps.services.notes.append((sent.visitor.owner, "deleted"))
+    return PlainTextResponse("deleted")
 
 
 def make_app(services, offers, demo_login=None):
@@ -161,6 +173,12 @@ class SampleSite:
 
     def open(self, peer="127.0.0.1"):
         return httpx.Client(transport=InProcessTransport(self.site, peer), base_url=BASE_URL)
+
+    def read_link(self, address):
+        """Send what is due; return the path of the link in the last mail to an address."""
+        do(self.services.outbox.send_all())
+        mail = next(mail for mail in self.services.mailbox.all() if mail.recipient == address)
+        return mail.notification.data["url"].removeprefix(BASE_URL)
 
 
 class InProcessTransport(httpx.BaseTransport):

@@ -324,7 +324,7 @@ def test_no_form_of_another_site_or_session_changes_anything(site, ann, eve):
             ({"form_token": find_token(browser)}, {"Origin": "https://evil.example"}),
             ({"form_token": find_token(browser)}, {"Sec-Fetch-Site": "cross-site"}),
         ):
-            is_open = path.startswith(("/sign-in", "/confirm"))
+            is_open = path.startswith(("/sign-in", "/confirm", "/sign-up", "/reset", "/invitation/new"))
             if is_open and not headers:
                 continue
             assert browser.post(path, data=data, headers=headers).status_code == 403, (path, data, headers)
@@ -346,10 +346,15 @@ def test_ids_of_another_are_missing_and_stay(site, ann, eve):
 def test_without_a_session_every_page_redirects_to_signing_in(site, ann):
     browser = site.browser()
     for method, path in list_requests(site.app):
-        if path.startswith(("/sign-in", "/confirm", "/account/channels/", "/account/keys/")):
+        if path.startswith(
+            ("/sign-in", "/sign-up", "/confirm", "/reset", "/invitation", "/account/channels/", "/account/keys/")
+        ):
             continue
         response = browser.request(method, path)
         assert response.headers.get("location", "").startswith("/people/sign-in"), (method, path)
+
+
+PARTS = ("api_keys", "password", "second_factor", "channels", "export", "sign_up", "password_reset", "teams")
 
 
 @pytest.mark.parametrize(
@@ -358,11 +363,14 @@ def test_without_a_session_every_page_redirects_to_signing_in(site, ann):
         ("api_keys", ["/account/keys", "/account/keys/x/revoke"]),
         ("password", ["/account/password"]),
         ("second_factor", ["/account/two-factor/begin", "/account/two-factor/off"]),
+        ("sign_up", ["/sign-up", "/sign-up/confirm"]),
+        ("password_reset", ["/reset", "/reset/confirm"]),
+        ("teams", ["/account/team/invite", "/account/team/switch", "/invitation", "/invitation/new"]),
         ("channels", ["/account/channels", "/account/channels/x/ask", "/account/channels/x/remove"]),
     ],
 )
 def test_what_is_not_offered_is_neither_shown_nor_there(database, clock, name, paths):
-    given = dict.fromkeys(("api_keys", "password", "second_factor", "channels", "export"), True) | {name: False}
+    given = dict.fromkeys(PARTS, True) | {name: False}
     site = SampleSite(database, clock, offers=Offers(**given, **NAMES))
     key = do(site.services.add("ann", PASSWORD))
     browser = site.browser()

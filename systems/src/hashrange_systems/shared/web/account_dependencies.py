@@ -50,6 +50,9 @@ class Offers:
     password: bool = False  # signing in with a name and a password, and changing it
     second_factor: bool = False
     channels: bool = False
+    sign_up: bool = False  # as far as the setting allows it
+    password_reset: bool = False
+    teams: bool = False
     scopes: bool = False  # keys that may only read
     export: bool = False
     subscriptions: Mapping[str, str] = field(default_factory=dict)  # what a channel gets, and what it is called
@@ -145,6 +148,7 @@ async def read_account_form(request: Request, deps: Deps) -> AccountForm:
 
 
 SignedIn = Annotated[Visitor, Depends(find_signed_in)]
+# of the visitor's own account; the forms of a system's data take `web.pages.Posted`, which needs an editor
 Posted = Annotated[AccountForm, Depends(read_account_form)]
 
 

@@ -23,6 +23,12 @@ ACCOUNT_MESSAGES = {  # shown after a redirect, as those of the system
     "channel-removed": "The channel is removed.",
     "asked": "A message with a link to confirm is on its way.",
     "revoked": "The key is revoked and no longer accepted.",
+    "password-set": "The new password is set: sign in with it.",
+    "invited": "The invitation is on its way.",
+    "withdrawn": "The invitation is withdrawn.",
+    "role-changed": "The role is changed.",
+    "member-removed": "The member is removed, and out at once.",
+    "left": "You left the team.",
     "two-factor-off": "Two-factor sign-in is off.",
 }
 

@@ -152,6 +152,7 @@ def render_sign_in(
         name=name,
         offers=deps.offers,
         at=deps.offers.prefix,
+        offers_sign_up=deps.offers.sign_up and deps.services.accounts.sign_up.policy.is_open,
         offers_demo=deps.authenticator.offers_demo(request),
     )
     page.headers.update(error.headers if error else {})
