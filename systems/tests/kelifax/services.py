@@ -49,8 +49,8 @@ class KelifaxServices(Application):
 
     async def send_mails(self):
         """Send what is due; return the mails so far, latest first."""
-        await self.outbox.send_all_due()
-        return self.mailbox.mails("visitor")
+        await self.outbox.send_all()
+        return self.mailbox.mails("")
 
     async def find_token(self, topic):
         """The token in the latest mail about a topic."""

@@ -14,7 +14,6 @@ from hashrange_systems.kelifax.search.search import Search
 from hashrange_systems.kelifax.service.adoption import Adoption
 from hashrange_systems.kelifax.service.analytics import Analytics
 from hashrange_systems.kelifax.service.directory import Filters
-from hashrange_systems.kelifax.service.privacy import Privacy
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
 from hashrange_systems.shared.errors import StateConflict
 from systems.tests.kelifax.entries import EXAMPLE, get_plain, put_plain, to_wire
@@ -133,7 +132,7 @@ def test_erasing_a_person_clears_the_damage_and_finds_items_of_any_status(kelifa
         store(kelifax, "lesson", **person, submitterPhone=4930123456789, learningResources=LESSON)
         store(kelifax, "status", **person, resourceStatus="published")
         await Adoption(kelifax.db, kelifax.clock, kelifax.deletion).adopt()
-        report = await Privacy(kelifax.db, kelifax.clock, kelifax.reviews).erase_person("jane@leaky.example.org", ANN)
+        report = await kelifax.privacy.erase_person("jane@leaky.example.org", ANN)
         assert sorted(report.resources) == ["lesson", "phone", "status"]
         stored = kelifax.database.call("Scan", {"TableName": "kelifax-resources"})["Items"]
         assert not [word for word in ("leaky", "4930123456789", "John") if word in repr(stored)]

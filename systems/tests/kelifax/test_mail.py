@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from aiosmtpd.smtp import SMTP
 
-from hashrange_systems.kelifax.service.mails import SHARDS
 from hashrange_systems.shared.channels.email_sender import Email, MailServer
 from systems.tests.kelifax.services import make_form
 
@@ -32,11 +31,10 @@ async def receive(kelifax):
     server = await loop.create_server(lambda: SMTP(inbox, hostname="mail.example", loop=loop), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     sender = Email(MailServer(host="127.0.0.1", port=port, security="plain", sender="dir@example.com"), kelifax.clock)
-    outbox = replace(kelifax.outbox, sender=sender)
+    outbox = replace(kelifax.outbox, senders={"EMAIL": sender})
 
     async def send():
-        for shard in range(SHARDS):
-            await outbox.send_due(str(shard))
+        await outbox.send_all()
         return inbox.mails
 
     try:

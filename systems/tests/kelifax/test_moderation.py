@@ -47,7 +47,7 @@ def test_a_double_click_decides_once(kelifax):
         await kelifax.submit()
         outcomes = await finish_confirmation(*(kelifax.moderation.approve("pixel-kit", ANN) for _ in range(5)))
         assert sum(isinstance(found, DecisionTaken) for found in outcomes) == 4
-        assert len(await kelifax.db.mails("zoe@techcorp.com")) == 1
+        assert len(await kelifax.messages.list_about("zoe@techcorp.com")) == 1
 
     run(act())
 

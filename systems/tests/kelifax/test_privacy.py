@@ -7,7 +7,6 @@ import pytest
 from hashrange_systems.kelifax.errors import NotPermitted
 from hashrange_systems.kelifax.service.analytics import Analytics
 from hashrange_systems.kelifax.service.directory import Filters
-from hashrange_systems.kelifax.service.privacy import Privacy
 from hashrange_systems.shared.errors import InvalidInput
 from systems.tests.kelifax.entries import EXAMPLE, put_plain
 from systems.tests.kelifax.services import ANN, BOB, make_form
@@ -36,7 +35,7 @@ async def leave_traces(kelifax):
 def test_a_person_gets_everything_that_is_stored_about_them_and_nothing_of_others(kelifax):
     async def act():
         await leave_traces(kelifax)
-        privacy = Privacy(kelifax.db, kelifax.clock, kelifax.reviews)
+        privacy = kelifax.privacy
         with pytest.raises(NotPermitted):
             await privacy.export_person("zoe@techcorp.com", BOB)
         found = await privacy.export_person("ZOE@techcorp.com", ANN)
@@ -46,6 +45,8 @@ def test_a_person_gets_everything_that_is_stored_about_them_and_nothing_of_other
         assert [item["form"]["resource"]["resourceName"] for item in found["unconfirmed"] if item["form"]] == [
             "Draft of Pixel Kit"
         ]
+        topics = {"submission-approved", "confirm-submission", "confirm-review", "confirm-claim", "confirm-digest"}
+        assert {mail["topic"] for mail in found["mails"]} == topics
         assert "other.example.org" not in repr(found)
 
     run(act())
@@ -54,12 +55,12 @@ def test_a_person_gets_everything_that_is_stored_about_them_and_nothing_of_other
 def test_after_erasure_no_table_contains_the_address_and_the_resources_stay(kelifax):
     async def act():
         await leave_traces(kelifax)
-        privacy = Privacy(kelifax.db, kelifax.clock, kelifax.reviews)
+        privacy = kelifax.privacy
         with pytest.raises(NotPermitted):
             await privacy.erase_person("zoe@techcorp.com", BOB)
         report = await privacy.erase_person("zoe@techcorp.com", ANN)
         assert sorted(report.resources) == ["old", "pixel-kit"]
-        for table in ("kelifax-resources", "kelifax-records", "kelifax-audit"):
+        for table in ("kelifax-resources", "kelifax-records", "kelifax-accounts", "kelifax-audit"):
             stored = repr(kelifax.database.call("Scan", {"TableName": table})["Items"]).lower()
             assert "techcorp" not in stored, table
         everything = repr(kelifax.database.call("Scan", {"TableName": "kelifax-records"})["Items"])
@@ -106,7 +107,7 @@ def test_a_person_is_erased_whatever_address_the_original_accepted(kelifax, stor
     async def act():
         put_plain(kelifax.database, EXAMPLE | {"resourceSlug": "old", "submitterEmail": stored})
         put_plain(kelifax.database, EXAMPLE | {"resourceSlug": "other"})
-        privacy = Privacy(kelifax.db, kelifax.clock, kelifax.reviews)
+        privacy = kelifax.privacy
         found = await privacy.export_person(stored, ANN)
         assert [item["resourceSlug"] for item in found["submissions"]] == ["old"]
         assert (await privacy.erase_person(stored, ANN)).resources == ["old"]

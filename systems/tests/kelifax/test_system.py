@@ -13,6 +13,7 @@ from hashrange_systems.kelifax.application import PATTERNS
 from hashrange_systems.kelifax.demo.demo_data import ADMIN, PASSWORD
 from hashrange_systems.kelifax.demo.demo_resource import load_resources
 from hashrange_systems.kelifax.search.query import SearchQuery
+from hashrange_systems.kelifax.service.actor import OPERATOR
 from hashrange_systems.kelifax.service.directory import Filters
 from hashrange_systems.kelifax.settings import Settings
 from hashrange_systems.kelifax.system import SYSTEM
@@ -63,8 +64,8 @@ def test_the_demo_is_written_once_however_often_it_is_called(opened, clock):
         assert len((await services.moderation.queue()).entries) == 4
         assert len((await services.suggestions.waiting())[0]) == 2
         assert len((await services.reviews.waiting())[0]) == 1
-        cookie = await services.admins.sign_in(ADMIN, PASSWORD)
-        assert (await services.admins.authenticate(cookie)).role == "admin"
+        admitted = await services.accounts.sign_in.with_password(ADMIN, PASSWORD)
+        assert (await services.accounts.sign_in.find(admitted.cookie)).user.role == "admin"
         await system.close()
 
     run(act())
@@ -119,9 +120,7 @@ def test_the_worker_brings_an_approval_into_the_search_and_says_that_it_is_there
         async with asyncio.timeout(60):
             while not (services.search.is_indexed and (await services.presence.read()).healthy):  # noqa: ASYNC110 - it is in the database
                 await asyncio.sleep(0.05)
-            await services.moderation.approve(
-                "loomwright", await services.admins.authenticate(await services.admins.sign_in(ADMIN, PASSWORD))
-            )
+            await services.moderation.approve("loomwright", OPERATOR)
             while "loomwright" not in (await services.search.find(SearchQuery(text="monorepo"))).slugs:  # noqa: ASYNC110 - it is in the database
                 await asyncio.sleep(0.05)
         task.cancel()

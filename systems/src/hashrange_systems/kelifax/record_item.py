@@ -1,7 +1,8 @@
-"""What Kelifax stores besides resources: submissions to confirm, mails, admins, suggestions, reviews, counters.
+"""What Kelifax stores besides resources: submissions to confirm, digests, suggestions, features, counters.
 
 All of it is in the table `kelifax-records`. Personal data is only in items under `PERSON#` and in attributes that no
-index projects; what a person sent in is found through the links under `PERSON#<address>`.
+index projects; what a person sent in is found through the links under `PERSON#<address>`. Mails are messages of the
+accounts, about the address that they go to.
 """
 
 from datetime import date, datetime
@@ -31,7 +32,6 @@ records = Table(
     naming=camel,
     ttl="expiresAt",
     indexes=[  # added
-        Gsi("OutboxIndex", "outboxShard", "sendAt", KEYS_ONLY),  # mails that are still to be sent
         Gsi("WaitingIndex", "waitingFor", "createdAt", ["expiresAt"]),  # what waits for a moderator, by kind
         Gsi("DueIndex", "dueShard", "dueAt", KEYS_ONLY),  # links to check, features to start or end, digests to send
     ],
@@ -102,42 +102,6 @@ class PersonLink(Item, table=records, pk="PERSON#{address}", sk="LINK#{kind}#{re
     created_at: datetime
 
 
-class QueuedMail(Item, table=records, pk="PERSON#{address}", sk="MAIL#{message_id}"):
-    """A mail; its id is derived from its cause, so that it is never queued twice."""
-
-    address: Key[Address]
-    message_id: Key[str]
-    recipient: str
-    topic: str
-    content: Record
-    created_at: datetime
-    attempts: int = 0
-    last_error: Short | None = None
-    expires_at: Ttl = after("created_at", days=30)
-
-
-class WaitingMail(QueuedMail, outboxShard="{message_id:shard4}"):
-    delivery: Literal["WAITING"] = "WAITING"
-    send_at: IsoMillis  # the time of the next attempt, or while it is sent the end of the lease
-
-
-class SentMail(QueuedMail):
-    delivery: Literal["SENT"] = "SENT"
-    sent_at: datetime
-
-
-class UndeliverableMail(QueuedMail):
-    delivery: Literal["UNDELIVERABLE"] = "UNDELIVERABLE"
-
-
-class OutgoingMail(View[WaitingMail]):
-    """A mail in the outbox index."""
-
-    address: Key[Address]
-    message_id: Key[str]
-    send_at: IsoMillis
-
-
 class Subscription(Item, table=records, pk="PERSON#{address}", sk="DIGEST"):
     """An address that receives the digest, or that is asked whether it wants to."""
 
@@ -167,35 +131,6 @@ class DueDigest(View[Subscribed]):
 
 # ── moderation ──────────────────────────────────────────────────────────────────────────────────────────────
 class WorkerPresence(PresenceFields, Item, table=records, pk="WORKERS", sk="{worker_id}"): ...
-
-
-class Admin(Item, table=records, pk="ADMIN", sk="{name}"):
-    """Who may moderate; an admin may also change admins, delete and erase."""
-
-    name: Key[str]
-    role: Role
-    password_hash: str
-    created_at: datetime
-    generation: int = 0  # sessions of an older one are over
-
-
-class SignInAttempts(Item, table=records, pk="SIGNIN#{name}", sk="SIGNIN"):
-    """Wrong passwords for a name, whether there is such an account or not: the answers are the same."""
-
-    name: Key[str]
-    failures: int = 0
-    locked_until: datetime | None = None
-    expires_at: Ttl
-
-
-class AdminSession(Item, table=records, pk="SESSION#{digest}", sk="SESSION"):
-    """A signed-in admin; the digest is that of the cookie."""
-
-    digest: Key[str]
-    name: str
-    generation: int
-    created_at: datetime
-    expires_at: Ttl
 
 
 class Hold(Item, table=records, pk="HOLD#{slug}", sk="HOLD"):

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
-from hashrange_systems.shared.application.settings import SystemSettings, declare_exemptions, number, setting
+from hashrange_systems.shared.application.settings import (
+    SystemSettings,
+    declare_exemptions,
+    declare_keys,
+    number,
+    setting,
+)
 from hashrange_systems.shared.fetching.policy import Exemption
 from hashrange_systems.shared.proof_of_work import DEFAULT_COST
 
@@ -23,6 +30,7 @@ class Settings(SystemSettings):
         str,
         usual="the data directory",
     )
+    keys: Path | None = declare_keys()
     allow: frozenset[Exemption] = declare_exemptions("the link checker")
     work: int = setting(1, "`0`: no background work in this process; another one must do it.", number(0, 1))
     proof_cost: int = setting(

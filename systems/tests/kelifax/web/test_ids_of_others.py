@@ -30,7 +30,7 @@ OF_NOBODY = {
     "/api/resources",
     "/api/logos",
 }  # which add something new, whoever sends it
-TABLES = ("kelifax-resources", "kelifax-records", "kelifax-audit", "kelifax-logos")
+TABLES = ("kelifax-resources", "kelifax-records", "kelifax-accounts", "kelifax-audit", "kelifax-logos")
 COUNTED = ("QUOTA#", "SCORE#", "WORKERS")  # counters of everybody
 
 

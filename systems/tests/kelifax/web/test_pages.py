@@ -293,7 +293,7 @@ def test_the_digest_is_confirmed_and_ended_with_one_request(client):
     client.publish("Pixel Kit")
     client.clock.advance(120)
     assert client.do(client.services.digests.send_due()) == 1
-    client.do(client.services.outbox.send_all_due())
+    client.do(client.services.outbox.send_all())
     link = client.find_link("/digest/unsubscribe/")
     ended = client.visitor().post(link, data={"List-Unsubscribe": "One-Click"})
     assert ended.status_code == 200
@@ -336,7 +336,7 @@ def test_a_moderator_may_not_do_what_admins_do(client):
     token = find_token(bob, "/admin/accounts")
     given = {"form_token": token, "do": "add", "name": "eve", "password": "a long password for eve", "role": "admin"}
     assert bob.post("/admin/accounts", data=given).status_code == 403
-    assert [each.name for each in client.do(client.services.admins.list_all())] == ["bob"]
+    assert [each.owner for each in client.do(client.services.admins.list_all())] == ["bob"]
 
 
 def test_a_person_is_exported_and_erased(client):

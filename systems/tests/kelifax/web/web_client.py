@@ -12,11 +12,9 @@ from starlette.routing import Mount
 import hashrange
 from hashrange_systems.kelifax.application import APPLICATION, PATTERNS
 from hashrange_systems.kelifax.model.draft import parse_draft
-from hashrange_systems.kelifax.record_item import Admin
 from hashrange_systems.kelifax.service.actor import OPERATOR, Actor
 from hashrange_systems.kelifax.web.app import make_app
 from hashrange_systems.shared.accounts.password import hash_password
-from hashrange_systems.shared.epoch import from_ms
 from systems.tests.hosting import make_host
 from systems.tests.kelifax.web.running_site import PASSWORD, make_form
 
@@ -61,11 +59,11 @@ class WebClient:
 
     def admin(self, name="ann", role="admin"):
         """A browser in which an admin is signed in; the password is hashed once, because that is slow on purpose."""
-        now = from_ms(self.clock.millis())
-        account = Admin(name=name, role=role, password_hash=hash_once(), created_at=now)
-        self.do(self.services.db.create(account))
+        accounts = self.services.accounts
+        account = accounts.credentials.write_new(name, role, hash_once())
+        self.do(accounts.db.transact(accounts.logins.claim(name, name), account).unread())
         browser = self.visitor()
-        browser.cookies.set("kelifax_admin", self.do(self.services.admins.start_session(account)))
+        browser.cookies.set("kelifax_admin", self.do(accounts.sign_in.start(name)))
         return browser
 
     def publish(self, name, **more):
@@ -78,8 +76,8 @@ class WebClient:
 
     def read_mails(self):
         """Send what is due, and return the texts of all mails, latest first."""
-        self.do(self.services.outbox.send_all_due())
-        return [mail.notification.text for mail in self.services.mailbox.mails("visitor")]
+        self.do(self.services.outbox.send_all())
+        return [mail.notification.text for mail in self.services.mailbox.mails("")]
 
     def find_link(self, path):
         """The path of the latest mailed link of this kind."""

@@ -8,6 +8,7 @@ from hashrange_systems.kelifax.cli import account_commands as account
 from hashrange_systems.kelifax.cli import entry_commands as entry
 from hashrange_systems.kelifax.cli import moderation_commands as moderation
 from hashrange_systems.kelifax.cli import operation_commands as operation
+from hashrange_systems.shared.cli.account_commands import list_users, sign_out
 from hashrange_systems.shared.cli.system_commands import add_worker_commands, make_cli
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def load() -> ApplicationType[Application]:
 
 
 app = make_cli("kelifax", "The resource directory: submissions, moderation, search, exports, admins.", EXAMPLES, load)
-accounts = app.add_group("admin", "Accounts: add, list, password, remove.")
+accounts = app.add_group("admin", "Accounts: add, list, password, remove, sign-out.")
 accounts.command("add")(account.add)
-accounts.command("list")(account.list_accounts)
+accounts.command("list")(list_users)
 accounts.command("password")(account.change_password)
 accounts.command("remove")(account.remove)
+accounts.command("sign-out")(sign_out)
 app.command("submit", help=entry.SUBMIT_HELP)(entry.submit)
 app.command("import", help=entry.IMPORT_HELP)(entry.import_entries)
 app.command("export", help=entry.EXPORT_HELP)(entry.export)

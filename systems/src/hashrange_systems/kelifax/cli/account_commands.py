@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashrange_systems.shared.cli.database_target import AsJson
-
 if TYPE_CHECKING:
     from hashrange_systems.kelifax.application import Application
     from hashrange_systems.shared.cli.system_commands import Runner
@@ -41,19 +39,6 @@ def add(
 
     account = runner.run(lambda services: services.admins.add(name, password, role, OPERATOR))
     typer.echo(f"added  {account.name}  {account.role}")
-
-
-def list_accounts(runner: Runner[Application], as_json: AsJson = False) -> None:
-    """List the accounts, without their passwords."""
-    from hashrange_systems.shared.cli.output import print_json, print_table
-
-    accounts = runner.run(lambda services: services.admins.list_all())
-    rows = [(account.name, account.role, f"{account.created_at:%Y-%m-%d}") for account in accounts]
-    names = ("name", "role", "created")
-    if as_json:
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
-        print_table("Accounts", names, rows, empty="No accounts: hashrange kelifax admin add NAME --role admin")
 
 
 def change_password(runner: Runner[Application], name: AccountName, password: Password) -> None:

@@ -2,5 +2,6 @@
 
 For everybody: directory, submissions, proofs, suggestions, link_checks, view_counts, reviews, favourites, ownerships
 and digests. For moderators: admins, moderation, deletion, analytics and privacy, whose methods take the `Actor` that
-`Admins.authenticate` returns. For the worker and operators: mails, adoption and importer.
+signing in returns. For the worker and operators: adoption and importer. `mails` makes the texts of what the shared
+outbox sends.
 """

@@ -57,7 +57,7 @@ class Digests:
             raise InvalidInput(check.errors)
         await self.quotas.use("digest", client, PER_CLIENT)
         await self.quotas.use_for_mailbox("digest", address.text, PER_ADDRESS)
-        if isinstance(await self.db.subscription(address.text).consistent(), Subscribed):
+        if isinstance(await self.db.subscription(fold_email(address.text)).consistent(), Subscribed):
             return
         now = to_second(self.clock.millis())
         new = UnconfirmedSubscription(

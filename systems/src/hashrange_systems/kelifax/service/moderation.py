@@ -43,7 +43,7 @@ from hashrange_systems.kelifax.service.damaged_resource import (
     undo_damaged,
 )
 from hashrange_systems.kelifax.service.duplicates import Duplicates
-from hashrange_systems.kelifax.service.mails import Mailer, make_message_id
+from hashrange_systems.kelifax.service.mails import Mailer
 from hashrange_systems.kelifax.service.moderation_detail import (
     STATUS_VERDICTS,
     ModerationDetail,
@@ -282,7 +282,7 @@ class Moderation:
             return undone
         topic, writes = self._write_undo(latest, resource)
         if not explain_email(resource.submitter_email):
-            writes.append(self.db.drop_mail(resource.submitter_email, make_message_id(topic, name_cause(latest))))
+            writes += await self.mailer.withdraw(topic, resource.submitter_email, slug)
         undone = await self._make_decision(slug, actor, "undone", f"{latest.verdict} by {latest.actor}")
         return await self._decide(undone, writes)
 

@@ -16,13 +16,15 @@ from typing import Any, Literal
 from hashrange import Clock, Conflict, Item, Write
 from hashrange_systems.kelifax.model.content import read_content
 from hashrange_systems.kelifax.model.public_entry import format_time
-from hashrange_systems.kelifax.record_item import PersonLink, QueuedMail, Subscription
+from hashrange_systems.kelifax.record_item import PersonLink, Subscription
 from hashrange_systems.kelifax.schema import Decision, Kelifax, Resource
 from hashrange_systems.kelifax.service.actor import Actor
 from hashrange_systems.kelifax.service.damaged_resource import publish_damaged
 from hashrange_systems.kelifax.service.resource_read import find_stored, next_moment, read_everything
 from hashrange_systems.kelifax.service.reviews import Reviews
 from hashrange_systems.kelifax.service.tolerant_read import DamagedItem
+from hashrange_systems.shared.accounts.schema import AnyMessage
+from hashrange_systems.shared.channels.messages import Messages
 from hashrange_systems.shared.email_address import explain_email, fold_email, validate_email
 from hashrange_systems.shared.epoch import from_ms
 
@@ -44,6 +46,7 @@ class Privacy:
     db: Kelifax
     clock: Clock
     reviews: Reviews
+    messages: Messages
 
     async def export_person(self, email: str, actor: Actor) -> dict[str, Any]:
         """Return everything that is stored about an address, with JSON types."""
@@ -55,6 +58,7 @@ class Privacy:
             "exportedAt": format_time(from_ms(self.clock.millis())),
             "submissions": [show_submission(item) for item in resources],
             "records": [show_record(record) for record in records],
+            "mails": [show_record(mail) for mail in await self._read_mails(address)],
             "reviews": [show_record(item) for item in await self._find_linked(records, "review")],
             "suggestions": [show_record(item) for item in await self._find_linked(records, "suggestion")],
             "claims": [show_record(item) for item in await self._find_linked(records, "claim")],
@@ -70,11 +74,14 @@ class Privacy:
             await self._erase_resource(item.resource_slug, actor)
             report.resources.append(item.resource_slug)
         records: list[Item] = [*await self._read_records(address)]
-        report.records = len(records)
+        mails = await self._read_mails(address)
+        report.records = len(records) + len(mails)
         for link in [record for record in records if isinstance(record, PersonLink)]:
             await self._erase_linked(link, address)
         if records:
             await self.db.batch(delete=records)
+        if mails:
+            await self.messages.delete_about(address)
         return report
 
     async def _find_person(self, email: str) -> tuple[str, list[Resource | DamagedItem]]:
@@ -89,11 +96,17 @@ class Privacy:
             validate_email(email)
         return address, found
 
-    async def _read_records(self, address: str) -> list[PersonLink | QueuedMail | Subscription]:
+    async def _read_records(self, address: str) -> list[PersonLink | Subscription]:
         """Return what is stored under an address; nothing is under one that could not have been sent a mail."""
         if explain_email(address):
             return []
         return [record async for record in self.db.everything_of(address).with_expired()]
+
+    async def _read_mails(self, address: str) -> Sequence[AnyMessage]:
+        """Return the mails to an address, also those that have expired and are not deleted yet."""
+        if explain_email(address):
+            return []
+        return [mail async for mail in self.messages.accounts.messages_about(address).with_expired()]
 
     async def _find_linked(self, records: Sequence[object], kind: str) -> list[Any]:
         links = [each for each in records if isinstance(each, PersonLink) and each.kind == kind]
@@ -168,6 +181,6 @@ def show_submission(item: Resource | DamagedItem) -> dict[str, Any]:
     }
 
 
-def show_record(record: PersonLink | QueuedMail | Subscription | Item) -> dict[str, Any]:
+def show_record(record: PersonLink | Subscription | Item) -> dict[str, Any]:
     """Return a record with JSON types."""
     return {"kind": type(record).__name__, **record.model_dump(mode="json")}

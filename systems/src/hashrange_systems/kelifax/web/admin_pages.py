@@ -32,6 +32,7 @@ from hashrange_systems.kelifax.web.dependencies import (
 from hashrange_systems.kelifax.web.resource_redirect import redirect_to_moderation
 from hashrange_systems.kelifax.web.visitor import SignedInAdmin
 from hashrange_systems.kelifax.web.worker_presence import describe_absence
+from hashrange_systems.shared.accounts.sign_in import Admitted
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import (
     ApplicationError,
@@ -77,20 +78,21 @@ async def sign_in(request: Request, deps: Deps) -> Response:
     name, path = sent.text("name"), parse_next(sent.text("next"))
     try:
         deps.sign_in_limit.consume(find_client_network(request))
-        cookie = await deps.services.admins.sign_in(name, sent.text("password"))
+        admitted = await deps.services.accounts.sign_in.with_password(name, sent.text("password"))
     except (SignInRefused, TooManyRequests) as error:
         response = render_sign_in(request, deps, path, name, str(error), error.status)
         response.headers.update(error.headers)
         return response
+    assert isinstance(admitted, Admitted), "there is no page that adds a second factor"
     response = redirect_to(request, path)
-    deps.visitors.write_admin_cookie(request, response, cookie)
+    deps.visitors.write_admin_cookie(request, response, admitted.cookie)
     return response
 
 
 @router.post("/sign-out")
 async def sign_out(request: Request, deps: Deps, posted: AdminPosted) -> Response:
     """End the session."""
-    await deps.services.admins.sign_out(posted.admin.cookie)
+    await deps.services.accounts.sign_in.end(posted.admin.cookie)
     response = redirect_to(request, "/admin/sign-in", "signed-out")
     deps.visitors.write_admin_cookie(request, response, "")
     return response

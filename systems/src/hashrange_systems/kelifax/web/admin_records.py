@@ -226,7 +226,7 @@ async def render_accounts(
     """Render the accounts."""
     everyone = admin.actor.role == "admin"
     accounts = await deps.services.admins.list_all()
-    shown = [each for each in accounts if everyone or each.name == admin.actor.name]
+    shown = [each for each in accounts if everyone or each.owner == admin.actor.name]
     status = error.status if error else 200
     context = {"accounts": shown, "error": str(error or ""), "section": "accounts"}
     return render_admin(request, deps, admin, "admin_accounts.html", status, **context)

@@ -49,7 +49,7 @@ def make_app(services: Application) -> FastAPI:
     deps = KelifaxPages(
         services=services,
         renderer=PageRenderer(base_url, demo=runtime.demo, demo_admin=demo_admin),
-        visitors=Visitors(visitor_signer, services.admins, clock, base_url.startswith("https://")),
+        visitors=Visitors(visitor_signer, services.accounts, clock, base_url.startswith("https://")),
         post_limit=RateLimit(clock, burst=POSTS, per_second=0.5),
         sign_in_limit=RateLimit(clock, burst=SIGN_INS, per_second=0.1),
     )

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from hashrange import Clock
 from hashrange_systems.kelifax.service.actor import Actor
-from hashrange_systems.kelifax.service.admins import Admins
+from hashrange_systems.shared.accounts.account_services import AccountServices
 from hashrange_systems.shared.epoch import DAY_MS
 from hashrange_systems.shared.errors import FormRejected, SignInRequired
 from hashrange_systems.shared.signed_token import TokenSigner, encode_base64url
@@ -51,7 +51,7 @@ class Visitors:
     """Recognises visitors and admins, and checks where forms come from."""
 
     signer: TokenSigner
-    admins: Admins
+    accounts: AccountServices[Actor]
     clock: Clock
     secure: bool
 
@@ -90,17 +90,18 @@ class Visitors:
     # ── admins ───────────────────────────────────────────────────────────────────────────────────────────────────────
     async def authenticate(self, request: Request) -> SignedInAdmin:
         """Return the signed-in admin; raise SignInRequired."""
-        cookie = request.cookies.get(ADMIN_COOKIE)
-        actor = await self.admins.authenticate(cookie)
-        assert cookie is not None
-        return SignedInAdmin(actor, cookie, self._make_admin_token(cookie))
+        found = await self.find_admin(request)
+        if found is None:
+            raise SignInRequired
+        return found
 
     async def find_admin(self, request: Request) -> SignedInAdmin | None:
         """Return the signed-in admin, if there is one."""
-        try:
-            return await self.authenticate(request)
-        except SignInRequired:
+        cookie = request.cookies.get(ADMIN_COOKIE)
+        found = await self.accounts.sign_in.find(cookie)
+        if found is None or cookie is None:
             return None
+        return SignedInAdmin(found.user, cookie, self._make_admin_token(cookie))
 
     async def read_admin_form(self, request: Request, admin: SignedInAdmin) -> PostedForm:
         """Return the posted form of an admin; raise FormRejected if it comes from elsewhere."""

@@ -192,4 +192,4 @@ async def show_mailbox(request: Request, deps: Deps) -> Response:
     mailbox = deps.services.mailbox
     if mailbox is None or not is_loopback(find_client_address(request)):
         raise ResourceMissing("page")
-    return deps.renderer.render(request, "mailbox.html", mails=mailbox.mails("visitor"))
+    return deps.renderer.render(request, "mailbox.html", mails=mailbox.mails(""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashrange import Clock, HashrangeError, Taken
+from hashrange import Clock, HashrangeError, SealError, Taken, Unreadable
 from hashrange_systems.shared.accounts.schema import Accounts, KeyMark
 from hashrange_systems.shared.epoch import from_ms
 
@@ -20,7 +20,7 @@ def verify_keys(accounts: Accounts, clock: Clock, variable: str, *, kept: bool) 
     """
     try:
         mark = accounts.key_mark().consistent().run()
-    except HashrangeError as error:
+    except (SealError, Unreadable) as error:
         raise KeysDiffer(
             "This process cannot decrypt the secrets in the database: its keys are others. "
             f"Copy keys.json of the directory of the first process, or set {variable} to it."
