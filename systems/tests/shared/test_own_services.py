@@ -15,7 +15,7 @@ from hashrange_systems.shared.fetching.http_message import Request
 
 PAGES = "http://127.0.0.1:29801"
 FETCHERS = {
-    AURA: lambda application: application.services.crawler.tools.fetcher,
+    AURA: lambda application: application.tools.fetcher,
     CHECKS: lambda application: application.outbound.fetcher,
     KELIFAX: lambda application: application.link_checks.fetcher,
 }
@@ -67,10 +67,9 @@ def test_a_database_elsewhere_and_our_pages_are_refused_although_an_exemption_co
 
 def test_a_webhook_of_aura_is_neither_our_database_nor_our_pages(remote, clock):
     async def add(application):
-        members = application.services.members
-        member = (await members.add("ann@example.com")).member
+        member = (await application.members.add("ann@example.com")).member
         for own in (remote.endpoint, f"{PAGES}/aura/"):
             with pytest.raises(InvalidInput, match="page of this service"):
-                await members.add_channel(member.member_id, "WEBHOOK", own)
+                await application.accounts.channels.add(member.member_id, "WEBHOOK", own)
 
     asyncio.run(act_in(AURA, remote, clock, add))
