@@ -153,15 +153,16 @@ def make_app(services, offers, demo_login=None):
 class SampleSite:
     """The pages, mounted under /people, and browsers."""
 
-    def __init__(self, database, clock, *, offers=EVERYTHING, demo=False, services=None):
+    def __init__(self, database, clock, *, offers=EVERYTHING, demo=False, services=None, base_url=BASE_URL):
         self.database, self.clock = database, clock
+        self.base_url = base_url
         self.services = services or self.open_services(demo=demo)
         self.app = make_app(self.services, offers, "ann@example.com" if demo else None)
         self.site = Starlette(routes=[Mount("/people", self.app)])
 
     def open_services(self, *, demo):
         hashrange.create_tables(self.database, People, PeopleAccounts)
-        runtime = Runtime.open(make_host(self.database, self.clock, base_url=BASE_URL, demo=demo), Settings)
+        runtime = Runtime.open(make_host(self.database, self.clock, base_url=self.base_url, demo=demo), Settings)
         return Application(runtime)
 
     def browser(self, key=None, **more):
@@ -178,7 +179,7 @@ class SampleSite:
         """Send what is due; return the path of the link in the last mail to an address."""
         do(self.services.outbox.send_all())
         mail = next(mail for mail in self.services.mailbox.all() if mail.recipient == address)
-        return mail.notification.data["url"].removeprefix(BASE_URL)
+        return mail.notification.data["url"].removeprefix(self.base_url)
 
 
 class InProcessTransport(httpx.BaseTransport):

@@ -199,6 +199,15 @@ def test_who_leaves_acts_in_the_own_space(site):
     assert send(bob, "/account/team/leave", space="bob").status_code == 409
 
 
+def test_the_account_page_is_about_who_signed_in_not_about_the_team(site):
+    bob = join(site)
+    account = read_text(bob.get("/account"))
+    assert "Account bob" in account
+    assert "Account ann" not in account
+    send(bob, "/account/keys", **{"key.name": "script of bob", "key.scope": "write"})
+    assert [key.name for key in do(site.services.accounts.keys.list_by_owner("ann"))] == ["first key"]
+
+
 def test_a_form_of_one_space_is_refused_in_another(site):
     bob = join(site)
     token = find_token(bob)

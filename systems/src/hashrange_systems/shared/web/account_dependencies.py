@@ -152,6 +152,14 @@ SignedIn = Annotated[Visitor, Depends(find_signed_in)]
 Posted = Annotated[AccountForm, Depends(read_account_form)]
 
 
+async def name_member(deps: AccountDeps, visitor: Visitor) -> str:
+    """Return what the visitor is called, who may act in the space of somebody else."""
+    user = visitor.user
+    if visitor.member != visitor.owner:
+        user = await deps.services.accounts.owners.find_active(visitor.member)
+    return deps.offers.name_user(user)
+
+
 def require_offer(name: str) -> Any:
     """Return the dependency of a route that exists only if the system offers a part."""
 

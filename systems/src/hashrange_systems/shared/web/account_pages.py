@@ -24,6 +24,7 @@ from hashrange_systems.shared.web.account_dependencies import (
     Posted,
     SignedIn,
     Visitor,
+    name_member,
     require_offer,
 )
 from hashrange_systems.shared.web.form import Field, group_field_errors, keep_form_values
@@ -161,7 +162,7 @@ async def render_account(
         error.status if error else 200,
         at=offers.prefix,
         offers=offers,
-        user_name=offers.name_user(visitor.user),
+        user_name=await name_member(deps, visitor),
         error=shown_error,
         field_errors=field_errors,
         values=keep_form_values(sent.form) if sent else {},

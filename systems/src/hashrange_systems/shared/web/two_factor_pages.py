@@ -19,6 +19,7 @@ from hashrange_systems.shared.web.account_dependencies import (
     Posted,
     SignedIn,
     Visitor,
+    name_member,
     require_offer,
 )
 from hashrange_systems.shared.web.account_pages import find_page
@@ -97,15 +98,15 @@ async def render_two_factor(
         codes=codes or [],
         error=str(error or ""),
         secret=unconfirmed.secret if unconfirmed else None,
-        qr_code=draw_secret(deps, visitor, unconfirmed) if unconfirmed else None,
+        qr_code=await draw_secret(deps, visitor, unconfirmed) if unconfirmed else None,
     )
     page.headers.update(error.headers if error else {})
     return page
 
 
-def draw_secret(deps: AccountDeps, visitor: Visitor, factor: SecondFactor) -> Markup:
+async def draw_secret(deps: AccountDeps, visitor: Visitor, factor: SecondFactor) -> Markup:
     """Return the QR code that an authenticator app reads."""
-    return draw_qr_code(make_uri(factor.secret, deps.offers.name_user(visitor.user), deps.offers.issuer))
+    return draw_qr_code(make_uri(factor.secret, await name_member(deps, visitor), deps.offers.issuer))
 
 
 def draw_qr_code(uri: str) -> Markup:
