@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from hashrange import ProvisionedThroughputExceededException
+from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import Outcome, Status
 from hashrange_systems.checks.schema import Channel, Checks
@@ -11,6 +12,8 @@ from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.worker import Worker, WorkerSettings
 from hashrange_systems.shared.epoch import to_ms
+from hashrange_systems.shared.work.loops import Loops
+from hashrange_systems.shared.work.presence import Presence
 from systems.tests.checks.check_items import NOON, due, find_due, make_check, sign_up
 
 UP = Outcome(status=Status.UP, http_status=200, response_time=250)
@@ -86,6 +89,12 @@ def make_runs(db, clock, script="u", **more):
 def make_worker(db, clock, script="u", settings=None, **more):
     runs = make_runs(db, clock, script, **more)
     return Worker(runs, History(db, clock), SilentOutbox(), db, clock, settings or WorkerSettings())
+
+
+def make_loops(worker, db, clock):
+    """The loops of a worker, as its application has them."""
+    presence = Presence(db, WorkerPresence, clock)
+    return Loops(presence, worker.list_loops(), describe=worker.describe, finish=worker.shut_down)
 
 
 def open_throttled(database, clock):

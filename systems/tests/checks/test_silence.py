@@ -172,7 +172,7 @@ def test_checks_that_hang_take_no_place_from_those_that_do_not(db, clock, owner,
         activity, _ = worker.describe()
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
-        await worker._shut_down()
+        await worker.shut_down()
         return activity
 
     assert "checks run" in asyncio.run(work())
@@ -198,7 +198,7 @@ def test_checks_of_others_that_hang_at_a_host_delay_no_check_of_it(db, clock, be
             await db.put(make_check("c1", url="https://shop.example/"))
             await worker.start_due()
             await until(lambda: db.runs("c1").run())
-        await worker._shut_down()
+        await worker.shut_down()
 
     asyncio.run(work())
 

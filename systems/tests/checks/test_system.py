@@ -10,10 +10,10 @@ import pytest
 import hashrange
 from hashrange import Host, SystemClock
 from hashrange.hosting.discovery import find_systems
+from hashrange_systems.checks import application
 from hashrange_systems.checks.demo.demo_scenario import THRESHOLD, find_price, is_failing
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.service import outbound_policy
 from hashrange_systems.checks.service.alert_outbox import make_key
 from hashrange_systems.checks.service.check_input import CheckInput
 from hashrange_systems.checks.system import SYSTEM
@@ -21,6 +21,8 @@ from hashrange_systems.shared.application.settings import InvalidSetting
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
 from hashrange_systems.shared.channels.email_sender import Email
 from hashrange_systems.shared.loopback import bind_loopback
+from hashrange_systems.shared.work import loops
+from hashrange_systems.shared.work.retry import Backoff
 
 BASE_URL = "http://127.0.0.1:8002/checks"
 
@@ -66,7 +68,7 @@ async def pages_of(system, host="127.0.0.1:8002"):
 
 async def run_once(system, url, **attributes):
     """Add a check of a new user, run it, and return what came of it."""
-    services = system.application.services
+    services = system.application
     user = (await services.users.create(f"ann{id(url)}@example.com", "PRO")).user
     check = await services.checks.create(user.userid, CheckInput(url=url, attributes=attributes))
     return await services.checks.run_now(user.userid, check.checkid)
@@ -88,11 +90,11 @@ def test_its_pages_show_the_demo_to_who_is_on_this_machine(opened):
 def test_the_demo_checks_find_what_their_pages_answer(opened):
     async def look():
         async with running(opened, demo=True) as system:
-            checks = system.application.services.checks
+            checks = system.application.checks
             names = ("shop", "api", "blog", "search", "payments", "camera")
-            before = system.application.services.clock.millis()
+            before = system.application.clock.millis()
             found = {name: (await checks.run_now("demo", f"demo-{name}")).outcome for name in names}
-            return before, system.application.services.clock.millis(), found
+            return before, system.application.clock.millis(), found
 
     before, after, found = asyncio.run(look())
     assert {name: found[name].status.value for name in ("shop", "api", "blog", "payments", "camera")} == {
@@ -112,7 +114,7 @@ def test_the_demo_checks_find_what_their_pages_answer(opened):
 def test_the_alerts_that_wait_in_the_demo_arrive_in_its_mailbox(opened):
     async def send():
         async with running(opened, demo=True) as system:
-            services = system.application.services
+            services = system.application
             await system.application.worker.send_due()
             alerts = {make_key(alert) for alert in await services.db.alerts("demo-payments")}
             return [mail for mail in services.mailbox.mails("demo") if mail.key in alerts]
@@ -142,8 +144,8 @@ def test_a_process_without_the_demo_may_request_what_the_demo_may(opened):
     async def look():
         async with running(opened, demo=True) as system:
             async with running(opened) as other, running(opened, CHECKS_ALLOW=""):
-                found = await other.application.services.checks.run_now("demo", "demo-shop")
-            return found, await system.application.services.deployment.read_policy()
+                found = await other.application.checks.run_now("demo", "demo-shop")
+            return found, await system.application.deployment.read_policy()
 
     found, stored = asyncio.run(look())
     assert found.outcome.status.value == "UP", found.outcome
@@ -151,14 +153,15 @@ def test_a_process_without_the_demo_may_request_what_the_demo_may(opened):
 
 
 def test_a_running_process_follows_the_address_policy_and_keeps_the_last_that_it_could_read(opened, monkeypatch):
-    monkeypatch.setattr(outbound_policy, "REFRESH_S", 0.01)
+    monkeypatch.setattr(application, "REFRESH_S", 0.01)
+    monkeypatch.setattr(loops, "PAUSES", Backoff(0.01, 0.01))
 
     async def look():
         site = DemoSite(SystemClock(), 0)
         await site.start()
-        async with running(opened) as system:
-            services = system.application.services
-            following = asyncio.create_task(system.application.outbound.follow())
+        async with running(opened, CHECKS_WORKERS="0") as system:
+            services = system.application
+            following = asyncio.create_task(system.work())
             user = (await services.users.create("ann@example.com", "BUSINESS")).user.userid
             check = await services.checks.create(user, CheckInput(url=f"{site.url}/shop"))
 
@@ -176,6 +179,7 @@ def test_a_running_process_follows_the_address_policy_and_keeps_the_last_that_it
             await services.deployment.change_policy([])
             await run_until("UNKNOWN")
             following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
         await site.close()
 
     asyncio.run(look())
@@ -203,14 +207,14 @@ def test_a_target_on_this_machine_is_allowed_but_not_our_own_ports(opened, allow
 def test_secret_and_keys_survive_a_restart(opened, tmp_path):
     async def begin_and_begin_again():
         async with running(opened, tmp_path) as first:
-            services = first.application.services
+            services = first.application
             new = await services.users.create("ann@example.com")
             hook = await services.channels.add(new.user.userid, "WEBHOOK", "https://example.com/hook")
         async with running(opened, tmp_path) as second:
-            again = second.application.services
+            again = second.application
             verified = await again.channels.verify(new.token)
             found = await again.channels.find(new.user.userid, hook.channel.channel_id)
-            return services.secret == again.secret, verified, hook.channel.secret, found.secret
+            return services.runtime.secret == again.runtime.secret, verified, hook.channel.secret, found.secret
 
     same, verified, before, after = asyncio.run(begin_and_begin_again())
     assert same
@@ -227,7 +231,7 @@ def test_without_a_directory_nothing_is_written_anywhere(opened, tmp_path, monke
 
     async def begin():
         async with running(opened) as system:
-            return system.application.services.secret
+            return system.application.runtime.secret
 
     assert len(asyncio.run(begin())) >= 16
     assert list(tmp_path.iterdir()) == []
@@ -246,7 +250,7 @@ def test_e_mails_go_to_the_mail_server_or_in_the_demo_to_its_mailbox(opened, giv
     async def begin():
         system = start(opened, **given)
         await system.close()
-        return system.application.services.senders.get("EMAIL")
+        return system.application.senders.get("EMAIL")
 
     assert type(asyncio.run(begin())) is sender
 
@@ -254,7 +258,7 @@ def test_e_mails_go_to_the_mail_server_or_in_the_demo_to_its_mailbox(opened, giv
 def test_where_no_mail_is_sent_an_alert_waits_and_says_why(opened):
     async def send():
         async with running(opened, demo=True) as demo:
-            db = demo.application.services.db
+            db = demo.application.db
         async with running(opened) as plain:
             await plain.application.worker.send_due()
         return [alert for alert in await db.alerts("demo-payments") if alert.delivery == "WAITING"]
@@ -267,7 +271,7 @@ def test_a_process_without_workers_is_there_and_is_no_worker(opened):
     async def work():
         async with running(opened, CHECKS_WORKERS="0", own_ports=[8002]) as system:
             task = asyncio.create_task(system.work())
-            presence = system.application.services.presence
+            presence = system.application.presence
             while not (found := await presence.list_all()):  # noqa: ASYNC110 - it is in a database
                 await asyncio.sleep(0.001)
             health = await system.report_health()
@@ -289,7 +293,7 @@ def test_links_lead_to_where_users_reach_the_pages(opened):
     async def send():
         async with running(opened, demo=True, CHECKS_URL="https://status.example/checks") as system:
             await system.application.worker.send_due()
-            return [mail.notification.text for mail in system.application.services.mailbox.mails("demo")]
+            return [mail.notification.text for mail in system.application.mailbox.mails("demo")]
 
     assert any("https://status.example/checks/check/demo-payments" in text for text in asyncio.run(send()))
 

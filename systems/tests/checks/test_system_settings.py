@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange_systems.checks.settings import VARIABLES, Settings, read_settings
+from hashrange_systems.checks.settings import Settings
 from hashrange_systems.shared.application.settings import InvalidSetting
 from hashrange_systems.shared.secret_file import SecretFileInvalid, load_or_create_secret
 
@@ -14,12 +14,12 @@ DOCS = Path(__file__).parents[3] / "docs" / "systems" / "checks.md"
 
 
 def test_without_variables_everything_is_as_usual():
-    assert read_settings({}) == Settings()
-    assert read_settings({"CHECKS_URL": " ", "CHECKS_WORKERS": "", "PATH": "/bin"}) == Settings()
+    assert Settings.read({}) == Settings()
+    assert Settings.read({"CHECKS_URL": " ", "CHECKS_WORKERS": "", "PATH": "/bin"}) == Settings()
 
 
 def test_each_variable_is_read():
-    settings = read_settings(
+    settings = Settings.read(
         {
             "CHECKS_URL": "https://status.example/checks/",
             "CHECKS_SMTP_URL": "smtps://ann:pass%40word@mail.example",
@@ -38,7 +38,7 @@ def test_each_variable_is_read():
     assert (settings.mail.host, settings.mail.port, settings.mail.password) == ("mail.example", 465, "pass@word")
     assert settings.mail.sender == "checks@status.example"
     assert settings.allow == ("10.0.0.0/8", "wiki.internal:8080")
-    assert (settings.at_once, settings.works, settings.demo_port) == (7, True, 0)
+    assert (settings.workers, settings.works, settings.demo_port) == (7, True, 0)
     assert settings.secret == b"0123456789abcdef"
     assert settings.keys == Path("/etc/keys.json")
     assert settings.apprise_hosts == ("push.example", "chat.example")
@@ -47,11 +47,11 @@ def test_each_variable_is_read():
 
 
 def test_no_workers_means_no_work_here():
-    assert not read_settings({"CHECKS_WORKERS": "0"}).works
+    assert not Settings.read({"CHECKS_WORKERS": "0"}).works
 
 
 def test_secrets_are_not_shown():
-    settings = read_settings(
+    settings = Settings.read(
         {
             "CHECKS_SECRET": "a-long-secret-text",
             "CHECKS_ADMIN_TOKEN": "a-long-token-text",
@@ -88,19 +88,19 @@ def test_secrets_are_not_shown():
 )
 def test_what_cannot_be_used_is_refused_in_words(given, said):
     with pytest.raises(InvalidSetting, match=re.escape(said)):
-        read_settings(given)
+        Settings.read(given)
 
 
 def test_a_refused_mail_server_does_not_give_its_password_away():
     with pytest.raises(InvalidSetting) as refused:
-        read_settings({"CHECKS_SMTP_URL": "smtp://ann:hush@mail.example", "CHECKS_SENDER": "a@b.example"})
+        Settings.read({"CHECKS_SMTP_URL": "smtp://ann:hush@mail.example", "CHECKS_SENDER": "a@b.example"})
     assert "hush" not in str(refused.value)
 
 
 def test_every_variable_is_documented():
     rows = [line for line in DOCS.read_text("utf-8").splitlines() if line.startswith("| `")]
-    for variable in VARIABLES:
-        assert f"| `{variable.name}` | {variable.usual} | {variable.meaning} |" in rows
+    for variable in Settings.list_variables():
+        assert variable.row in rows
 
 
 def test_a_secret_is_made_once_and_is_its_owners_alone(tmp_path):

@@ -13,7 +13,7 @@ from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.worker import Worker, WorkerSettings
-from systems.tests.checks.run_scenario import DOWN, UP, SilentOutbox
+from systems.tests.checks.run_scenario import DOWN, UP, SilentOutbox, make_loops
 
 LEASE_MS = 700
 SETTINGS = WorkerSettings(poll_every=0.02, at_once=20, maintain_every=1.0)
@@ -30,17 +30,17 @@ class Outages:
         return UP if self.repaired.exists() else DOWN
 
 
-def make_worker(url, repaired):
+def open_loops(url, repaired):
     clock = SystemClock()
     db = Checks.open(hashrange.connect(url), clock=clock)
     runs = Runs(db, clock, Outages(repaired), lease_ms=LEASE_MS)
-    return Worker(runs, History(db, clock), SilentOutbox(), db, clock, SETTINGS)
+    return make_loops(Worker(runs, History(db, clock), SilentOutbox(), db, clock, SETTINGS), db, clock)
 
 
 async def work(url, repaired):
     sys.stdout.write("working\n")
     sys.stdout.flush()
-    await make_worker(url, repaired).work()
+    await open_loops(url, repaired).work()
 
 
 if __name__ == "__main__":

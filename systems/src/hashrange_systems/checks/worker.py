@@ -12,11 +12,11 @@ import asyncio
 import logging
 import random
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from hashrange import Clock, Conflict, HashrangeError
+from hashrange import Clock, Conflict
 from hashrange_systems.checks import worker_limit as limit
 from hashrange_systems.checks.model.fetch_result import Cause
 from hashrange_systems.checks.model.outcome import read_outcome
@@ -31,6 +31,7 @@ from hashrange_systems.checks.service.runs import Runs
 from hashrange_systems.checks.service.stored_options import read_delay
 from hashrange_systems.shared.epoch import from_ms, to_ms
 from hashrange_systems.shared.work.fair_semaphore import FairSemaphore, PermitLimit, PermitRequest, SemaphoreFull
+from hashrange_systems.shared.work.loops import Loop
 from hashrange_systems.shared.work.retry import retry_transient
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,6 @@ class WorkerSettings:
     send_every: float = 1.0
     adopt_every: float = 40.0
     maintain_every: float = 3600.0
-    after_failure: float = 5.0
     grace: float = 7.0  # less than the host's
 
     @property
@@ -120,33 +120,15 @@ class Worker:
         self._known: set[str] | None = None  # checks that need no schedule
         self._rounds_off = 0  # how often `adopt` is skipped
 
-    async def work(self) -> None:
-        """Work until cancelled; then finish running checks within the grace time."""
+    def list_loops(self) -> list[Loop]:
+        """Return the loops of the background work; after them, `shut_down` is awaited."""
         settings = self.settings
-        loops = [
-            asyncio.create_task(self._repeat(self.start_due, settings.poll_every), name="checks that are due"),
-            asyncio.create_task(self._repeat(self.send_due, settings.send_every), name="alerts that wait"),
-            asyncio.create_task(self._repeat(self.maintain, settings.maintain_every), name="past days"),
-            asyncio.create_task(self._repeat(self.adopt, settings.adopt_every), name="checks without a schedule"),
+        return [
+            Loop("checks that are due", settings.poll_every, self.start_due),
+            Loop("alerts that wait", settings.send_every, self.send_due),
+            Loop("past days", settings.maintain_every, self.maintain),
+            Loop("checks without a schedule", settings.adopt_every, self.adopt),
         ]
-        try:
-            await asyncio.gather(*loops)
-        finally:
-            for loop in loops:
-                loop.cancel()
-            await asyncio.gather(*loops, return_exceptions=True)
-            await self._shut_down()
-
-    async def _repeat(self, job: Callable[[], Awaitable[object]], pause: float) -> None:
-        """Repeat a job; pause after an error of the database."""
-        while True:
-            try:
-                busy = await job()
-            except HashrangeError as error:
-                log.warning("the database failed", exc_info=error)
-                await asyncio.sleep(self.settings.after_failure)
-            else:
-                await asyncio.sleep(0 if busy is True else pause)
 
     def describe(self) -> tuple[str, int]:
         """Return what it is doing, and by how many milliseconds it is late."""
@@ -247,7 +229,7 @@ class Worker:
         if not task.cancelled():
             del self._running[task]
 
-    async def _shut_down(self) -> None:
+    async def shut_down(self) -> None:
         """Let runs finish, then release the rest."""
         if self._running:
             await asyncio.wait(list(self._running), timeout=self.settings.grace)

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from itertools import count
-from types import SimpleNamespace
 
 import pytest
 import schemathesis
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 import hashrange
 from hashrange import ManualClock
 from hashrange_systems.checks.schema import Checks
-from hashrange_systems.checks.web.api.api_app import make_api
+from hashrange_systems.checks.web.api.api_app import make_checks_api
 from hashrange_systems.shared.web.request_guard import RequestGuard
 from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient
 from systems.tests.conftest import NOON
@@ -21,8 +20,16 @@ from tests.conftest import find_free_port
 
 UNLIMITED = 10**9
 NUMBERS = count()
-NOWHERE = SimpleNamespace(clock=ManualClock(NOON), admin_token=None)
-DOCUMENT = make_api(NOWHERE, "http://127.0.0.1/checks").openapi()
+
+
+def read_document():
+    """The OpenAPI document."""
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Checks)
+        return make_checks_api(WebClient(database, ManualClock(NOON)).services).openapi()
+
+
+DOCUMENT = read_document()
 CONFIG = schemathesis.config.SchemathesisConfig.from_dict(
     {"generation": {"allow-extra-parameters": False, "deterministic": True}}  # extra ones are ignored, as usual
 )
@@ -43,7 +50,7 @@ def served():
     with hashrange.open() as database:
         hashrange.create_tables(database, Checks)
         client = WebClient(database, ManualClock(NOON))
-        api = make_api(client.services, "http://127.0.0.1/checks", burst=UNLIMITED, failures=UNLIMITED)
+        api = make_checks_api(client.services, burst=UNLIMITED, failures=UNLIMITED)
         app = RequestGuard(api, name="checks")
         port = find_free_port()
         server = Threaded(uvicorn.Config(app, port=port, lifespan="off", log_config=None))

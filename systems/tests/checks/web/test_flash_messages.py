@@ -12,7 +12,7 @@ from systems.tests.checks.web.web_client import Forms, send
 @pytest.fixture
 def browser(client, clock):
     """The browser of a user with the tier FREE, who may start four runs at once."""
-    client.serve(checks=replace(client.checks, manual_runs=ManualRunLimit(client.db, clock)))
+    client.services.checks = replace(client.checks, manual_runs=ManualRunLimit(client.db, clock))
     return client.browser(client.sign_up("eve", "FREE").key)
 
 

@@ -4,13 +4,17 @@ import re
 
 import pytest
 
+import hashrange
+from hashrange import ManualClock
+from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.status_pages import PageContent
-from hashrange_systems.checks.web.api.api_app import make_api
+from hashrange_systems.checks.web.api.api_app import make_checks_api
 from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.web.request_guard import HEADERS
 from hashrange_systems.shared.web.session import name_cookie
 from systems.tests.checks.services import do
 from systems.tests.checks.web.web_client import ADMIN_TOKEN, WebClient, find_token, send
+from systems.tests.conftest import NOON
 from systems.tests.web_routes import flatten
 
 COOKIE = name_cookie("checks")
@@ -34,15 +38,17 @@ def list_routes(app):
     return [(method, route.path) for route in routes for method in sorted(route.methods - {"HEAD"})]
 
 
-class Nothing:
-    """Services of which a test needs only that there are some."""
+def list_all_routes():
+    """The routes of the pages and of the API that take something in their path, and the paths of all forms."""
+    with hashrange.open() as database:
+        hashrange.create_tables(database, Checks)
+        services = WebClient(database, ManualClock(NOON)).services
+        pages, api = make_app(services), make_checks_api(services)
+        posted = {route.path for route in flatten(pages.routes) if "POST" in route.methods}
+        return list_routes(pages), list_routes(api), posted
 
-    def __getattr__(self, name):
-        return None
 
-
-PAGES = list_routes(make_app(Nothing(), "http://127.0.0.1/checks"))
-CALLS = list_routes(make_api(Nothing(), "http://127.0.0.1/checks"))
+PAGES, CALLS, POSTED = list_all_routes()
 
 
 @pytest.fixture
@@ -232,8 +238,7 @@ def test_a_form_without_the_token_of_its_session_is_refused(client, ann, bob, ow
 
 
 WITHOUT_SESSION = {"/sign-in", "/sign-in/code", "/sign-in/demo", "/verify"} | HEARTBEATS
-FORMS = sorted({route.path for route in flatten(make_app(Nothing(), "http://127.0.0.1/checks").routes)
-                if "POST" in route.methods} - WITHOUT_SESSION)  # fmt: skip
+FORMS = sorted(POSTED - WITHOUT_SESSION)
 
 
 @pytest.mark.parametrize("path", FORMS)

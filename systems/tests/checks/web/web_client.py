@@ -10,18 +10,34 @@ import httpx
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from hashrange_systems.checks.deployment_schema import WorkerPresence
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.service.alert_outbox import AlertOutbox
-from hashrange_systems.checks.service.history import History
-from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.service.imports import Imports
+from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.web.app import make_app
+from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.demo_mailbox import Mailbox
-from hashrange_systems.shared.work.presence import Presence
 from systems.tests.checks.check_items import TABLES
-from systems.tests.checks.services import ServiceSet, do
+from systems.tests.checks.services import KEYS, SECRET, ServiceSet, do
+from systems.tests.hosting import make_host
 
 BASE_URL = "http://127.0.0.1:8002/checks"
 ADMIN_TOKEN = "the operator's token, long enough"
+
+
+class WebApplication(Application):
+    """The application with the services of a test, whose checks send nothing and whose mails go to a mailbox."""
+
+    def __init__(self, client, *, demo_email, admin_token):
+        token = {"CHECKS_ADMIN_TOKEN": admin_token} if admin_token else {}
+        host = make_host(client.database, client.clock, base_url=client.base_url, **token)
+        runtime = Runtime.open(host, Settings, is_command=True)  # it agrees with no other process
+        super().__init__(replace(runtime, secret=SECRET, keys=KEYS, mailbox=client.mailbox))
+        self.users, self.keys, self.channels = client.users, client.keys, client.channels
+        self.pages, self.checks, self.imports = client.pages, client.checks, Imports(client.checks)
+        self.senders = {"EMAIL": client.mailbox, "WEBHOOK": client.mailbox}
+        self.demo_email = demo_email
+        self.presence.works = True
 
 
 class WebClient(ServiceSet):
@@ -29,30 +45,15 @@ class WebClient(ServiceSet):
 
     def __init__(self, database, clock, *, base_url=BASE_URL, demo_email=None, admin_token=ADMIN_TOKEN):
         super().__init__(database, clock)
+        self.base_url = base_url
         self.mailbox = Mailbox(clock)
         self.outbox = AlertOutbox(db=self.db, clock=clock, senders={"EMAIL": self.mailbox})
-        self.services = Services(
-            db=self.db,
-            clock=clock,
-            users=self.users,
-            keys=self.keys,
-            channels=self.channels,
-            pages=self.pages,
-            checks=self.checks,
-            history=History(self.db, clock),
-            presence=Presence(self.db, WorkerPresence, clock),
-            senders={"EMAIL": self.mailbox, "WEBHOOK": self.mailbox},
-            mailbox=self.mailbox,
-            demo_email=demo_email,
-            admin_token=admin_token,
-        )
-        self.base_url = base_url
+        self.services = WebApplication(self, demo_email=demo_email, admin_token=admin_token)
         self.serve()
 
-    def serve(self, **services):
-        """Serve the pages and the API, with some services replaced."""
-        self.services = replace(self.services, **services)
-        self.app = make_app(self.services, self.base_url)
+    def serve(self):
+        """Serve the pages and the API of the services as they are now."""
+        self.app = make_app(self.services)
         self.site = Starlette(routes=[Mount("/checks", self.app)])
 
     def client(self, key=None, **more):

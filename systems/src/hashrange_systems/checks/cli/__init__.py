@@ -1,11 +1,11 @@
-"""The commands of the checks system, `hashrange checks ...`: for operators, without signing in.
+"""The commands of checks, `hashrange checks ...`: for operators, without signing in.
 
-Shared parts are in `target` (which database), `tables` (output for people) and `json_output` (output for programs).
+Shared parts are in `argument`, `tables` (output for people) and `json_output` (output for programs).
 """
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
 
 from hashrange_systems.checks.cli import check_commands as check
 from hashrange_systems.checks.cli import history_commands as history
@@ -14,36 +14,67 @@ from hashrange_systems.checks.cli import key_commands as key
 from hashrange_systems.checks.cli import migrate_command as migration
 from hashrange_systems.checks.cli import policy_commands as policy
 from hashrange_systems.checks.cli import user_commands as user
-from hashrange_systems.checks.cli import worker_command as work
+from hashrange_systems.shared.cli.system_commands import EXIT_CODES, add_worker_commands, make_cli
 
-HELP = """Website checks: users, checks, their history, and a worker.
+if TYPE_CHECKING:
+    from hashrange_systems.checks.application import Application
+    from hashrange_systems.shared.application.application_type import ApplicationType
 
-[bold]Examples[/bold]
-
-\b
+EXAMPLES = """\
   hashrange checks user add ann@example.com --tier PRO
   hashrange checks add https://example.com --user ann@example.com --every 5m
   hashrange checks list                       all checks, in ./data
   hashrange checks run 5f0c9a1e               look now
   hashrange checks history 5f0c9a1e --hours 6
   hashrange checks report --user ann@example.com --month 2026-01
-  hashrange checks worker --target aws      another worker
+  hashrange checks worker --target aws      another worker"""
+WORKER_HELP = """Run the checks that are due and send the alerts that wait, until Ctrl-C.
 
-[bold]Which database[/bold]
+[bold]Examples[/bold]
 
 \b
-  --target DIR                      a directory that no other process uses; --data DIR creates it
-  --target http://127.0.0.1:8000    what a running hashrange up or serve has
-  --target aws                      DynamoDB at AWS
+  hashrange checks worker --target http://127.0.0.1:8000    help a running hashrange up
+  CHECKS_WORKERS=300 hashrange checks worker --target aws   300 checks at the same time
 
-[bold]Exit codes[/bold]
+Any number may work on one database: no check is run twice, and when one is killed the others take over.
+Which addresses may be checked is stored in the database: hashrange checks policy. A worker that cannot decrypt what
+the database holds does not start: give it the file keys.json of the others, with CHECKS_KEYS."""
 
-0 success, 1 refused or not found, 2 wrong usage or no database, 3 the page that was run is not up."""
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
-app.add_typer(user.app, name="user")
-app.add_typer(key.app, name="key")
-app.add_typer(policy.app, name="policy")
+def load() -> ApplicationType[Application]:
+    """Import the application."""
+    from hashrange_systems.checks.application import APPLICATION
+
+    return APPLICATION
+
+
+def describe_worker(services: Application) -> str:
+    """Return what a worker does."""
+    at_once = services.runtime.settings.workers
+    return f"working, {at_once} checks at a time" if at_once else "CHECKS_WORKERS is 0: no check is run here"
+
+
+app = make_cli(
+    "checks",
+    "Website checks: users, checks, their history, and a worker.",
+    EXAMPLES,
+    load,
+    exit_codes=f"{EXIT_CODES}, 3 the page that was run is not up",
+)
+users = app.add_group("user", "Users: add, list, suspend, resume, delete.")
+users.command("add", help=user.ADD_HELP)(user.add)
+users.command("list")(user.list_users)
+users.command("suspend")(user.suspend)
+users.command("resume")(user.resume)
+users.command("reset-two-factor")(user.reset_two_factor)
+users.command("delete")(user.delete)
+keys = app.add_group("key", "API keys: add, list, revoke.")
+keys.command("add")(key.add)
+keys.command("list")(key.list_keys)
+keys.command("revoke")(key.revoke)
+addresses = app.add_group("policy", policy.HELP)
+addresses.command("show")(policy.show)
+addresses.command("set")(policy.change)
 app.command("add", help=check.ADD_HELP)(check.add)
 app.command("import", help=imports.IMPORT_HELP)(imports.import_checks)
 app.command("list")(check.list_checks)
@@ -55,4 +86,4 @@ app.command("delete")(check.delete)
 app.command("history", help=history.HISTORY_HELP)(history.history)
 app.command("report", help=history.REPORT_HELP)(history.report)
 app.command("migrate", help=migration.HELP)(migration.migrate)
-app.command("worker", help=work.HELP)(work.worker)
+add_worker_commands(app, WORKER_HELP, describe_worker)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hashrange_systems.checks.cli.target import NOT_UP, CheckId, Owner, find_check, find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.checks.cli.argument import NOT_UP, CheckId, Owner, find_check, find_user
+from hashrange_systems.shared.cli.database_target import AsJson
 from hashrange_systems.shared.epoch import DAY_MS, HOUR_MS, MINUTE_MS
 
 if TYPE_CHECKING:
+    from hashrange_systems.checks.application import Application
     from hashrange_systems.checks.schema import AnyCheck, Check
     from hashrange_systems.checks.service.history import Day
     from hashrange_systems.checks.service.runs import RunReport
-    from hashrange_systems.checks.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 UNITS = {"ms": 1, "s": 1000, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 DAYS_SHOWN = 30
@@ -66,6 +67,7 @@ def read_pairs(pairs: list[str]) -> dict[str, Any]:
 
 
 def add(  # noqa: PLR0913, PLR0917 each option is a parameter
+    runner: Runner[Application],
     user: Owner,
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The page to look at.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
@@ -80,8 +82,6 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
     attributes: Annotated[
         list[str] | None, typer.Option("--set", help="An attribute; may be repeated.", metavar="NAME=VALUE")
     ] = None,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a check."""
@@ -97,16 +97,15 @@ def add(  # noqa: PLR0913, PLR0917 each option is a parameter
         name=name,
     )
 
-    async def act(services: Services) -> AnyCheck:
+    async def act(services: Application) -> AnyCheck:
         return await services.checks.create((await find_user(services, user)).userid, draft)
 
-    _print(run_with_services(DatabaseTarget(data, database), act), as_json=as_json)
+    _print(runner.run(act), as_json=as_json)
 
 
 def list_checks(
+    runner: Runner[Application],
     user: Annotated[str | None, typer.Option("--user", help="Only of this user: an e-mail address, or an id.")] = None,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """List the checks of a user, or of all users."""
@@ -114,29 +113,29 @@ def list_checks(
     from hashrange_systems.checks.cli.tables import print_checks
     from hashrange_systems.shared.cli.output import print_json
 
-    async def find(services: Services) -> list[AnyCheck]:
+    async def find(services: Application) -> list[AnyCheck]:
         users = [await find_user(services, user)] if user else [each async for each in services.db.all_users()]
         return [check for each in users for check in await services.checks.list_by_user(each.userid)]
 
-    checks = run_with_services(DatabaseTarget(data, database), find)
+    checks = runner.run(find)
     if as_json:
         print_json([check_json(check) for check in checks])
     else:
         print_checks(checks)
 
 
-def show(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def show(runner: Runner[Application], checkid: CheckId, as_json: AsJson = False) -> None:
     """Show one check: its settings, its last result and its last days."""
     from hashrange_systems.checks.cli.json_output import check_json
     from hashrange_systems.checks.cli.tables import print_check
     from hashrange_systems.checks.model.uptime import Rollup, find_uptime, format_uptime, merge_rollups
     from hashrange_systems.shared.cli.output import print_json
 
-    async def find(services: Services) -> tuple[AnyCheck, list[Day]]:
+    async def find(services: Application) -> tuple[AnyCheck, list[Day]]:
         check = await find_check(services, checkid)
         return check, await services.history.days(check, DAYS_SHOWN)
 
-    check, days = run_with_services(DatabaseTarget(data, database), find)
+    check, days = runner.run(find)
     total = Rollup()
     for day in days:
         total = merge_rollups(total, day.rollup)
@@ -147,7 +146,7 @@ def show(checkid: CheckId, data: Data = None, database: Target = None, as_json: 
         print_check(check, days, format_uptime(uptime))
 
 
-def run(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def run(runner: Runner[Application], checkid: CheckId, as_json: AsJson = False) -> None:
     """Run a check now and wait for the result; its schedule stays. Exit code 3 when it is not up.
 
     The request is sent by this process, with its CHECKS_ variables.
@@ -157,12 +156,12 @@ def run(checkid: CheckId, data: Data = None, database: Target = None, as_json: A
     from hashrange_systems.checks.cli.json_output import check_json
     from hashrange_systems.shared.cli.output import print_json
 
-    async def act(services: Services) -> RunReport:
+    async def act(services: Application) -> RunReport:
         check = await find_check(services, checkid)
         return await services.checks.run_now(check.userid, checkid)
 
     with Console(stderr=True).status(f"running {checkid} ..."):
-        finished = run_with_services(DatabaseTarget(data, database), act)
+        finished = runner.run(act)
     if as_json:
         print_json({**check_json(_whole(finished.check)), "events": [event.type.value for event in finished.events]})
     else:
@@ -188,46 +187,45 @@ def _print_outcome(finished: RunReport) -> None:
         console.print(f"  disabled: {finished.disabled}", style="red")
 
 
-def pause(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def pause(runner: Runner[Application], checkid: CheckId, as_json: AsJson = False) -> None:
     """Stop running a check; its history stays."""
-    _change(checkid, DatabaseTarget(data, database), lambda services: services.checks.pause, as_json=as_json)
+    _change(runner, checkid, lambda services: services.checks.pause, as_json=as_json)
 
 
-def resume(checkid: CheckId, data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def resume(runner: Runner[Application], checkid: CheckId, as_json: AsJson = False) -> None:
     """Resume a check that was paused or disabled."""
-    _change(checkid, DatabaseTarget(data, database), lambda services: services.checks.resume, as_json=as_json)
+    _change(runner, checkid, lambda services: services.checks.resume, as_json=as_json)
 
 
 def delete(
+    runner: Runner[Application],
     checkid: CheckId,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    data: Data = None,
-    database: Target = None,
 ) -> None:
     """Delete a check and its history."""
     if not yes:
         typer.confirm(f"Delete {checkid} and its history?", abort=True)
 
-    async def act(services: Services) -> None:
+    async def act(services: Application) -> None:
         check = await find_check(services, checkid)
         await services.checks.delete(check.userid, checkid)
 
-    run_with_services(DatabaseTarget(data, database), act)
+    runner.run(act)
     typer.echo(f"deleted  {checkid}")
 
 
 def _change(
+    runner: Runner[Application],
     checkid: str,
-    target: DatabaseTarget,
-    choose: Callable[[Services], Callable[[str, str], Awaitable[AnyCheck]]],
+    choose: Callable[[Application], Callable[[str, str], Awaitable[AnyCheck]]],
     *,
     as_json: bool,
 ) -> None:
-    async def act(services: Services) -> AnyCheck:
+    async def act(services: Application) -> AnyCheck:
         check = await find_check(services, checkid)
         return await choose(services)(check.userid, checkid)
 
-    _print(run_with_services(target, act), as_json=as_json)
+    _print(runner.run(act), as_json=as_json)
 
 
 def _print(check: AnyCheck, *, as_json: bool) -> None:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.checks.cli.target import CheckId, Owner, find_check, find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, Data, DatabaseTarget, Target, fail
+from hashrange_systems.checks.cli.argument import CheckId, Owner, find_check, find_user
+from hashrange_systems.shared.cli.database_target import REFUSED, AsJson, fail
 from hashrange_systems.shared.epoch import HOUR_MS
 
 if TYPE_CHECKING:
+    from hashrange_systems.checks.application import Application
     from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
     from hashrange_systems.checks.model.uptime import Rollup
-    from hashrange_systems.checks.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 HISTORY_HELP = """Show the runs and incidents of a check, and how the time was spent.
 
@@ -37,10 +38,9 @@ REPORT_HELP = """Show the monthly report of a user.
 
 
 def history(
+    runner: Runner[Application],
     checkid: CheckId,
     hours: Annotated[int, typer.Option("--hours", help="How far back.", min=1, max=24 * 365)] = 24,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the runs and incidents of a check."""
@@ -49,7 +49,7 @@ def history(
     from hashrange_systems.checks.model.uptime import find_uptime, format_uptime
     from hashrange_systems.shared.cli.output import print_json
 
-    async def find(services: Services) -> tuple[list[Run], list[Ongoing | Ended], Rollup]:
+    async def find(services: Application) -> tuple[list[Run], list[Ongoing | Ended], Rollup]:
         check = await find_check(services, checkid)
         end = services.clock.millis()
         start = end - hours * HOUR_MS
@@ -57,7 +57,7 @@ def history(
         incidents = await services.history.incidents(checkid, start, end)
         return runs, incidents, await services.history.summary(check, start, end)
 
-    runs, incidents, rollup = run_with_services(DatabaseTarget(data, database), find)
+    runs, incidents, rollup = runner.run(find)
     uptime = find_uptime(rollup)
     if as_json:
         percent = None if uptime is None else float(uptime * 100)
@@ -80,12 +80,11 @@ def read_month(text: str | None) -> date:
 
 
 def report(
+    runner: Runner[Application],
     user: Owner,
     month: Annotated[str | None, typer.Option("--month", help="The month, 2026-01 (this one).")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write it to this file, for a spreadsheet.")] = None,
     pdf: Annotated[Path | None, typer.Option("--pdf", help="Write it to this file, to be printed.")] = None,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the monthly report of a user."""
@@ -97,17 +96,16 @@ def report(
 
     chosen = read_month(month)
 
-    async def find(services: Services) -> Report:
+    async def find(services: Application) -> Report:
         owner = await find_user(services, user)
         rows = await services.history.report(owner, chosen)
         return Report(owner=owner.email, month=chosen, rows=rows, made_at=services.clock.millis())
 
-    target = DatabaseTarget(data, database)
-    found = run_with_services(target, find)
+    found = runner.run(find)
     if csv is not None:
         write_file(csv, write_report_csv(found))
     if pdf is not None:
-        with target.exit_on_error():
+        with runner.target.exit_on_error():
             write_file(pdf, write_report_pdf(found))
     if as_json:
         print_json([report_json(row) for row in found.rows])

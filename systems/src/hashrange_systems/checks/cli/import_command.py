@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.checks.cli.target import Owner, find_user, run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.checks.cli.argument import Owner, find_user
+from hashrange_systems.shared.cli.database_target import AsJson
 
 if TYPE_CHECKING:
+    from hashrange_systems.checks.application import Application
     from hashrange_systems.checks.service.imports import ImportReport
-    from hashrange_systems.checks.services import Services
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 IMPORT_HELP = """Add the checks of another monitor from its file.
 
@@ -28,11 +29,10 @@ listed with the reason. A job that reported to the other monitor gets another UR
 
 
 def import_checks(
+    runner: Runner[Application],
     file: Annotated[Path, typer.Argument(help="The file.", exists=True, dir_okay=False)],
     user: Owner,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be added.")] = False,
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Add the checks of another monitor."""
@@ -42,11 +42,11 @@ def import_checks(
     with file.open("rb") as opened:
         content = opened.read(MAX_IMPORT_BYTES + 1)
 
-    async def act(services: Services) -> ImportReport:
+    async def act(services: Application) -> ImportReport:
         userid = (await find_user(services, user)).userid
         return await services.imports.run(userid, content, only_try=dry_run)
 
-    report = run_with_services(DatabaseTarget(data, database), act)
+    report = runner.run(act)
     if as_json:
         print_json({"source": report.source, "rows": [asdict(row) for row in report.rows]})
         return

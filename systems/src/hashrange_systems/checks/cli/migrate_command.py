@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from hashrange_systems.shared.cli.database_target import REFUSED, Data, DatabaseTarget, Target, fail
+from hashrange_systems.shared.cli.database_target import REFUSED, fail
+
+if TYPE_CHECKING:
+    from hashrange_systems.checks.application import Application
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 HELP = """Move what an older release has stored elsewhere: the history of checks, out of the table CHECK.
 
@@ -19,13 +25,13 @@ release has gone on writing since, or after you have repaired an item that could
 exit code is 1. It can be interrupted and repeated."""
 
 
-def migrate(data: Data = None, database: Target = None) -> None:
+def migrate(runner: Runner[Application]) -> None:
     """Move the history of checks."""
     from hashrange import SystemClock
     from hashrange_systems.checks.history_migration import move_history
     from hashrange_systems.checks.schema import Checks
 
-    target = DatabaseTarget(data, database)
+    target = runner.target
     with target.exit_on_error(), target.open(Checks) as opened:
         move = move_history(opened, SystemClock(), print_progress, again=True)
     typer.echo(f"{move.moved:,} items moved")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashrange_systems.checks.cli.target import run_with_services
-from hashrange_systems.shared.cli.database_target import AsJson, Data, DatabaseTarget, Target
+from hashrange_systems.shared.cli.database_target import AsJson
 
 if TYPE_CHECKING:
-    from hashrange_systems.checks.services import Services
+    from hashrange_systems.checks.application import Application
+    from hashrange_systems.shared.cli.system_commands import Runner
 
 HELP = """Non-public addresses that checks may request: show them, or change them for all processes.
 
@@ -23,33 +23,28 @@ HELP = """Non-public addresses that checks may request: show them, or change the
 
 Running processes use a change within seconds. CHECKS_ALLOW is only for the first process of a database."""
 
-app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
-
-@app.command()
-def show(data: Data = None, database: Target = None, as_json: AsJson = False) -> None:
+def show(runner: Runner[Application], as_json: AsJson = False) -> None:
     """Print the addresses, one a line."""
 
-    async def read(services: Services) -> list[str]:
+    async def read(services: Application) -> list[str]:
         return await services.deployment.read_policy()
 
-    print_policy(run_with_services(DatabaseTarget(data, database), read), as_json=as_json)
+    print_policy(runner.run(read), as_json=as_json)
 
 
-@app.command("set")
 def change(
+    runner: Runner[Application],
     allow: Annotated[str, typer.Argument(metavar="ADDRESSES", help="All of them, separated by commas; '' for none.")],
-    data: Data = None,
-    database: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Replace the addresses, for all processes of the database."""
-    from hashrange_systems.shared.settings import split_list
+    from hashrange_systems.shared.application.settings import parse_list
 
-    async def write(services: Services) -> list[str]:
-        return (await services.deployment.change_policy(split_list(allow))).allow
+    async def write(services: Application) -> list[str]:
+        return (await services.deployment.change_policy(parse_list(allow))).allow
 
-    print_policy(run_with_services(DatabaseTarget(data, database), write), as_json=as_json)
+    print_policy(runner.run(write), as_json=as_json)
 
 
 def print_policy(allow: list[str], *, as_json: bool) -> None:

@@ -6,22 +6,17 @@ that checks must not reach.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
-from hashrange import HashrangeError
 from hashrange_systems.checks.deployment_schema import WorkerPresence
 from hashrange_systems.checks.service.deployment import DeploymentSettings
 from hashrange_systems.shared.fetching.fetcher import Fetcher
 from hashrange_systems.shared.fetching.own_address import OwnAddress, list_machine_addresses, read_host_and_port
 from hashrange_systems.shared.fetching.policy import Policy, parse_exemptions
 from hashrange_systems.shared.work.presence import Presence, PresenceFields
-
-log = logging.getLogger(__name__)
 
 REFRESH_S = 10.0
 
@@ -44,15 +39,6 @@ class OutboundPolicy:
         own = frozenset(find_addresses(processes, socket.gethostname()))
         exempt = self.base.exempt | parse_exemptions(allow)
         self.fetcher.apply_policy(replace(self.base, exempt=exempt, own=self.base.own | own))
-
-    async def follow(self) -> None:
-        """Refresh until cancelled."""
-        while True:
-            try:
-                await self.refresh()
-            except HashrangeError as error:  # also exemptions that cannot be read: the last policy stays
-                log.warning("the address policy cannot be read", exc_info=error)
-            await asyncio.sleep(REFRESH_S)
 
 
 def list_own_addresses(ports: Iterable[int]) -> list[str]:

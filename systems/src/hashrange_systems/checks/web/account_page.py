@@ -47,7 +47,7 @@ async def add_channel(request: Request, deps: Deps, sent: PostedForm) -> Respons
         new = await deps.services.channels.add(userid, sent.text("channelType"), sent.line("target"))
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error, sent)
-    asked = await send_verification(deps.services, deps.base_url, new)
+    asked = await send_verification(deps.services, new)
     if revealed := deps.services.channels.find_revealed(new.channel):
         return await render_account(request, deps, sent.visitor, new_secret=revealed)
     return redirect_to(request, "/account", "asked" if asked else "not-asked")
@@ -62,9 +62,7 @@ async def ask_channel(request: Request, deps: Deps, sent: PostedForm, channel_id
         raise
     except ApplicationError as error:
         return await render_account(request, deps, sent.visitor, error)
-    return redirect_to(
-        request, "/account", "asked" if await send_verification(deps.services, deps.base_url, new) else "not-asked"
-    )
+    return redirect_to(request, "/account", "asked" if await send_verification(deps.services, new) else "not-asked")
 
 
 @router.post("/channels/{channel_id}/remove")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.types import Scope
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.model.import_file import MAX_IMPORT_BYTES
-from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web import account_page as account
 from hashrange_systems.checks.web import check_routes as pages
 from hashrange_systems.checks.web import heartbeat_url as heartbeats
@@ -20,72 +21,65 @@ from hashrange_systems.checks.web import sign_in as signing
 from hashrange_systems.checks.web import status_page as status
 from hashrange_systems.checks.web import two_factor_page as two_factor
 from hashrange_systems.checks.web import worker_metrics
-from hashrange_systems.checks.web.api.api_app import make_api
+from hashrange_systems.checks.web.api.api_app import make_checks_api
 from hashrange_systems.checks.web.authentication import UserAccounts
 from hashrange_systems.checks.web.dependencies import ChecksPages
 from hashrange_systems.checks.web.page_renderer import STATIC, PageRenderer
 from hashrange_systems.shared.errors import TooManyRequests
-from hashrange_systems.shared.web.error_pages import ErrorPages
+from hashrange_systems.shared.web.pages import make_pages
 from hashrange_systems.shared.web.problem import ProblemResponse, describe_problem
 from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.request_guard import RequestGuard
 from hashrange_systems.shared.web.response_cache import CachedResponse, ResponseCache, describe_refusal
+from hashrange_systems.shared.web.session import SessionCookies
 from hashrange_systems.shared.web.session_authenticator import SessionAuthenticator
-from hashrange_systems.shared.web.templating import make_static_files
 
 PUBLIC = ("/status/", "/api/status/")  # readable without signing in
 UPLOADS = {"/import": MAX_IMPORT_BYTES + 10_000}
 IMPORTS = 6  # of a user at once, then one every 50 seconds
 SIGNALS = 20  # at once for a heartbeat, then one every two seconds
 SIGN_INS = 10  # at once from a client's network, then one every ten seconds
+MODULES = (
+    pages,
+    heartbeats,
+    maintenance,
+    account,
+    two_factor,
+    imports,
+    status_pages,
+    messages,
+    month,
+    status,
+    signing,
+    worker_metrics,
+)
 
 
-def make_app(services: Services, base_url: str) -> FastAPI:
-    """Return the application; `base_url` is its public URL."""
-    renderer = PageRenderer(services, base_url, demo=services.demo_email is not None)
-    app = FastAPI(title="hashrange checks", openapi_url=None, docs_url=None, redoc_url=None)
-    authenticator = SessionAuthenticator(UserAccounts(services), services.sessions, services.clock, base_url)
-    app.state.deps = ChecksPages(
+def make_app(services: Application) -> FastAPI:
+    """Return the pages."""
+    runtime, clock = services.runtime, services.clock
+    sessions = SessionCookies(runtime.signer)
+    authenticator = SessionAuthenticator(UserAccounts(services), sessions, clock, runtime.base_url)
+    deps = ChecksPages(
         services=services,
-        renderer=renderer,
+        renderer=PageRenderer(services, sessions),
         authenticator=authenticator,
-        sign_in_limit=RateLimit(services.clock, burst=SIGN_INS, per_second=0.1),
-        import_limit=RateLimit(services.clock, burst=IMPORTS, per_second=0.02),
-        signal_limit=RateLimit(services.clock, burst=SIGNALS, per_second=0.5),
-        base_url=base_url,
+        sign_in_limit=RateLimit(clock, burst=SIGN_INS, per_second=0.1),
+        import_limit=RateLimit(clock, burst=IMPORTS, per_second=0.02),
+        signal_limit=RateLimit(clock, burst=SIGNALS, per_second=0.5),
     )
-    for module in (
-        pages,
-        heartbeats,
-        maintenance,
-        account,
-        two_factor,
-        imports,
-        status_pages,
-        messages,
-        month,
-        status,
-        signing,
-        worker_metrics,
-    ):
-        app.include_router(module.router)
-    app.mount("/static", make_static_files(STATIC), name="static")
-    app.mount("/api", make_api(services, base_url), name="api")
-    ErrorPages(app, renderer.render_error).install()
 
     async def is_signed_in(scope: Scope) -> bool:
         return await authenticator.find_visitor(Request(scope)) is not None
 
-    app.add_middleware(
+    cache = Middleware(
         ResponseCache,
-        clock=services.clock,
+        clock=clock,
         prefix=PUBLIC,
         parameters={"of", "page"},
         refuse=refuse_rendering,
         is_signed_in=is_signed_in,
     )
-    app.add_middleware(RequestGuard, name="checks", secure=base_url.startswith("https://"), uploads=UPLOADS)
-    return app
+    return make_pages(deps, MODULES, make_checks_api(services), static=STATIC, uploads=UPLOADS, middleware=[cache])
 
 
 def refuse_rendering(error: TooManyRequests, path: str) -> CachedResponse:

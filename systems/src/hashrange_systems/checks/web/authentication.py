@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.schema import ActiveUser
-from hashrange_systems.checks.services import Services
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
 from hashrange_systems.shared.identifier import hash_key
 from hashrange_systems.shared.web.session import Session
@@ -18,7 +18,7 @@ SECOND_FACTOR_MS = 5 * 60_000
 class UserAccounts:
     """Users as the accounts of the pages."""
 
-    services: Services
+    services: Application
 
     async def find_signed_in(self, session: Session) -> ActiveUser | None:
         """Return the active user of a session, while its key is valid and it has not been ended."""
@@ -64,15 +64,15 @@ class UserAccounts:
 class SecondFactorStep:
     """The step of a sign-in between the API key and the code of the second factor."""
 
-    services: Services
+    services: Application
 
     def ask_for_code(self, userid: str, key_id: str) -> str:
         """Return the token that proves the first factor, for a few minutes."""
         expires_at = self.services.clock.millis() + SECOND_FACTOR_MS
-        return self.services.sessions.signer.sign(SECOND_FACTOR, [userid, key_id], expires_at)
+        return self.services.runtime.signer.sign(SECOND_FACTOR, [userid, key_id], expires_at)
 
     async def check_code(self, token: str, code: str) -> tuple[str, str]:
         """Return the ids of the user and of the API key; raise TokenInvalid, CodeInvalid or TooManyRequests."""
-        userid, key_id = self.services.sessions.signer.open(SECOND_FACTOR, token, self.services.clock.millis())
+        userid, key_id = self.services.runtime.signer.open(SECOND_FACTOR, token, self.services.clock.millis())
         await self.services.second_factors.verify(userid, code)
         return userid, key_id

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from urllib.parse import quote
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.model.alert_message import render_verification
 from hashrange_systems.checks.service.channels import NewChannel
-from hashrange_systems.checks.services import Services
 from hashrange_systems.shared.channels.sender import DeliveryFailed
 
 log = logging.getLogger(__name__)
@@ -16,12 +16,12 @@ log = logging.getLogger(__name__)
 SEND_TIMEOUT_S = 15.0
 
 
-async def send_verification(services: Services, base_url: str, new: NewChannel) -> bool:
+async def send_verification(services: Application, new: NewChannel) -> bool:
     """Send the verification link; return whether it was accepted."""
     sender = services.senders.get(new.channel.channel_type)
     if sender is None:
         return False
-    notification = render_verification(f"{base_url}/verify?token={quote(new.token)}")
+    notification = render_verification(f"{services.runtime.base_url}/verify?token={quote(new.token)}")
     key = f"verify-{new.channel.channel_id}-{services.clock.millis()}"
     try:
         async with asyncio.timeout(SEND_TIMEOUT_S):

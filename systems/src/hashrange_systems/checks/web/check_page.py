@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.history_schema import Run
 from hashrange_systems.checks.model.attributes import Ebay
 from hashrange_systems.checks.model.ebay import build_search_url
@@ -22,7 +23,6 @@ from hashrange_systems.checks.registry import name_check, read_attributes
 from hashrange_systems.checks.schema import AnyCheck, Failed
 from hashrange_systems.checks.service.history import History
 from hashrange_systems.checks.service.stored_options import read_delay, read_windows
-from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.check_view import Row, StateLabel, count_days, find_seen_until, is_overdue, make_row
 from hashrange_systems.shared.charts.axis import find_interval
 from hashrange_systems.shared.charts.plot import both_sizes, describe_interval, plot_prices, plot_times
@@ -69,7 +69,7 @@ async def read_rows(history: History, checks: Sequence[AnyCheck], now: int) -> l
     return list(await asyncio.gather(*map(read, checks)))
 
 
-async def read_check_page(services: Services, check: AnyCheck, period: str) -> dict[str, Any]:
+async def read_check_page(services: Application, check: AnyCheck, period: str) -> dict[str, Any]:
     """Return the template context of a check's page."""
     history, now = services.history, services.clock.millis()
     row, *_ = await read_rows(history, [check], now)

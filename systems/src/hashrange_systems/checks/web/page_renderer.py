@@ -7,13 +7,14 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.model.outcome_text import format_price
 from hashrange_systems.checks.schema import ActiveUser
 from hashrange_systems.checks.service.check_type import show_url
-from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web import check_view as view
 from hashrange_systems.shared.charts.plot import plot_days, plot_days_small
 from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.web.session import SessionCookies
 from hashrange_systems.shared.web.session_authenticator import SignedInVisitor
 from hashrange_systems.shared.web.session_renderer import SessionRenderer
 
@@ -49,11 +50,12 @@ FLASH_MESSAGES = {  # shown after a redirect; the URL contains the name, never t
 class PageRenderer(SessionRenderer[ActiveUser]):
     """Renders pages."""
 
-    def __init__(self, services: Services, base_url: str, *, demo: bool) -> None:
-        super().__init__(__package__, STATIC, services.sessions, services.clock, base_url, FLASH_MESSAGES)
+    def __init__(self, services: Application, sessions: SessionCookies) -> None:
+        base_url = services.runtime.base_url
+        super().__init__(__package__, STATIC, sessions, services.clock, base_url, FLASH_MESSAGES)
         self.environment.filters["local_times"] = mark_times
         self.environment.globals |= {
-            "demo": demo,
+            "demo": services.demo_email is not None,
             "has_mailbox": services.mailbox is not None,
             "view": view,
             "to_ms": to_ms,

@@ -10,8 +10,8 @@ from datetime import date
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.schema import User
-from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.dependencies import Deps, SignedIn
 from hashrange_systems.checks.web.monthly_report import Report, write_report_csv
 from hashrange_systems.shared.epoch import from_ms
@@ -46,7 +46,7 @@ async def download_pdf(deps: Deps, visitor: SignedIn, month: str) -> Response:
     return await pdf_response(deps.services, visitor.user, month)
 
 
-async def csv_response(services: Services, user: User, month: str) -> Response:
+async def csv_response(services: Application, user: User, month: str) -> Response:
     """Return the report of a month as a CSV response."""
     report = await make_report(services, user, month)
     return Response(
@@ -54,7 +54,7 @@ async def csv_response(services: Services, user: User, month: str) -> Response:
     )
 
 
-async def pdf_response(services: Services, user: User, month: str) -> Response:
+async def pdf_response(services: Application, user: User, month: str) -> Response:
     """Return the report of a month as a PDF response; it is rendered in a thread, because it takes long."""
     report = await make_report(services, user, month)
     pdf = await asyncio.to_thread(write_report_pdf, report)
@@ -70,7 +70,7 @@ def write_report_pdf(report: Report) -> bytes:
     return write_pdf(report)
 
 
-async def make_report(services: Services, user: User, month: str) -> Report:
+async def make_report(services: Application, user: User, month: str) -> Report:
     """Return the report of a month; raise ResourceMissing for a future month."""
     first, now = parse_month(month), services.clock.millis()
     if first > from_ms(now).date():

@@ -10,11 +10,11 @@ from functools import reduce
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.history_schema import Ended, Ongoing
 from hashrange_systems.checks.model.announcement import read_announcements
 from hashrange_systems.checks.model.uptime import Rollup, find_uptime, merge_rollups
 from hashrange_systems.checks.schema import ActiveUser, AnyCheck, StatusPage
-from hashrange_systems.checks.services import Services
 from hashrange_systems.checks.web.check_page import read_rows
 from hashrange_systems.checks.web.check_view import (
     OVERDUE,
@@ -92,7 +92,7 @@ async def show_badge(deps: Deps, slug: str, of: str = "state") -> Response:
     return Response(picture, media_type="image/svg+xml", headers=BADGE_HEADERS)
 
 
-async def read_page(services: Services, slug: str) -> tuple[StatusPage, list[AnyCheck]]:
+async def read_page(services: Application, slug: str) -> tuple[StatusPage, list[AnyCheck]]:
     """Return a page and its checks; the page of a suspended user is missing."""
     page = await services.pages.find(slug)
     try:
@@ -104,7 +104,7 @@ async def read_page(services: Services, slug: str) -> tuple[StatusPage, list[Any
     return page, list(await services.pages.checks_on(page))
 
 
-async def read_public_rows(services: Services, checks: Sequence[AnyCheck], monitoring: Monitoring) -> list[Row]:
+async def read_public_rows(services: Application, checks: Sequence[AnyCheck], monitoring: Monitoring) -> list[Row]:
     """Return the public rows of a page."""
     rows = await read_rows(services.history, checks, services.clock.millis())
     return [
@@ -140,7 +140,7 @@ def summarise_states(states: list[StateLabel]) -> Overall:
     return Overall("info", "Nothing is known at the moment", "idle", "unknown")
 
 
-async def read_incidents(services: Services, rows: list[Row]) -> list[tuple[str, Ongoing | Ended, int, bool]]:
+async def read_incidents(services: Application, rows: list[Row]) -> list[tuple[str, Ongoing | Ended, int, bool]]:
     """Return the latest incidents of these checks, latest first, until when they are known, and whether overdue."""
     now = services.clock.millis()
     since = now - INCIDENT_DAYS * DAY_MS

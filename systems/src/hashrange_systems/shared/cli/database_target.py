@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,19 +33,6 @@ Target = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-S_co = TypeVar("S_co", covariant=True)
-T = TypeVar("T")
-
-
-class HasServices(Protocol[S_co]):
-    """The application of a system, as far as its commands use it."""
-
-    @property
-    def services(self) -> S_co:
-        """The services."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +109,6 @@ class DatabaseTarget:
         start = f"hashrange up --target {self.name}" if self.is_remote else "hashrange up"
         which = f"The tables {', '.join(tables)}" if tables else "The tables"
         return f"{which} are not there: {start} makes them."
-
-    def run(
-        self,
-        open_application: Callable[[DatabaseTarget], AbstractAsyncContextManager[HasServices[S_co]]],
-        action: Callable[[S_co], Awaitable[T]],
-    ) -> T:
-        """Run an action with the services of an application; an error is printed and sets the exit code."""
-
-        async def act() -> T:
-            async with open_application(self) as application:
-                return await action(application.services)
-
-        with self.exit_on_error():
-            return asyncio.run(act())
 
     @contextmanager
     def exit_on_error(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from hashrange_systems.checks.model.uptime import NO_UPTIME
 from hashrange_systems.checks.schema import StatusPage
 from hashrange_systems.checks.service.channels import NewChannel
 from hashrange_systems.checks.service.status_pages import PageContent
-from hashrange_systems.checks.web.api.api_authentication import ApiDependencies, Caller, Deps, authenticate_caller
+from hashrange_systems.checks.web.api.api_authentication import ApiDependencies, Caller, Deps
 from hashrange_systems.checks.web.api.api_models import (
     AnnouncementInput,
     AnnouncementModel,
@@ -37,6 +37,7 @@ from hashrange_systems.checks.web.channel_verification import send_verification
 from hashrange_systems.checks.web.check_view import OVERDUE, Row
 from hashrange_systems.checks.web.status_page import read_page, read_public_rows, summarise_states
 from hashrange_systems.shared.epoch import from_ms, to_ms
+from hashrange_systems.shared.web.api import authenticate_caller
 from hashrange_systems.shared.work.presence import Monitoring, WorkState
 
 router = APIRouter()
@@ -54,7 +55,7 @@ async def change_me(deps: Deps, caller: Caller, body: EmailInput) -> UserModel:
     """Ask for another e-mail address; it becomes yours when you confirm the message that is sent there."""
     changed = await deps.services.users.request_email(caller.userid, body.email)
     if changed.channel:
-        await send_verification(deps.services, deps.base_url, changed.channel)
+        await send_verification(deps.services, changed.channel)
     return UserModel.model_validate(changed.user)
 
 
@@ -116,7 +117,7 @@ async def remove_channel(deps: Deps, caller: Caller, channel_id: str) -> None:
 
 async def send_link(deps: ApiDependencies, new: NewChannel, secret: str | None = None) -> NewChannelModel:
     """Send the verification link, and return the channel."""
-    asked = await send_verification(deps.services, deps.base_url, new)
+    asked = await send_verification(deps.services, new)
     shown = ChannelModel.model_validate(new.channel)
     return NewChannelModel(**shown.model_dump(), asked=asked, secret=secret)
 

@@ -36,7 +36,7 @@ async def list_users(deps: Deps, limit: Size = 100, cursor: Cursor = None) -> Li
 async def add_user(deps: Deps, body: UserInput) -> NewUserModel:
     """Add a user. The first API key is only in this response."""
     new = await deps.services.users.create(body.email, body.tier)
-    await send_verification(deps.services, deps.base_url, NewChannel(new.channel, new.token))
+    await send_verification(deps.services, NewChannel(new.channel, new.token))
     return NewUserModel(**UserModel.model_validate(new.user).model_dump(), key=new.key)
 
 
@@ -52,7 +52,7 @@ async def change_user(deps: Deps, userid: UserId, change: UserChange) -> UserMod
     if change.email is not None:
         changed = await deps.services.users.change_email(userid, change.email)
         if changed.channel:
-            await send_verification(deps.services, deps.base_url, changed.channel)
+            await send_verification(deps.services, changed.channel)
     if change.tier is not None:
         await deps.services.users.change_tier(userid, change.tier)
     return await read_user(deps, userid)

@@ -9,39 +9,30 @@ from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
-from hashrange_systems.checks.services import Services
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.web.api import account_api as account
 from hashrange_systems.checks.web.api import admin_api as admin
 from hashrange_systems.checks.web.api import checks_api as checks
 from hashrange_systems.checks.web.api import metrics_api as metrics
 from hashrange_systems.checks.web.api import reports_api as report
 from hashrange_systems.checks.web.api.api_authentication import ApiDependencies
-from hashrange_systems.shared.web.json_api import make_json_api
+from hashrange_systems.shared.web.api import BURST, FAILURES, make_api, make_key_authenticator
 from hashrange_systems.shared.web.problem import Problem, ProblemHandlers
-from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.templating import find_mount_path
 
 PROBLEMS = ProblemHandlers("checks")
-BURST, PER_SECOND = 100, 10.0
-FAILURES, FAILURES_PER_SECOND = 20, 0.2
+MODULES = (checks, metrics, account, report, admin)
 ABOUT = """Website checks: add pages and eBay searches, and read how they are and were.
 
 Send an API key as `Authorization: Bearer KEY`. A key may make 100 requests at once and 10 a second; beyond that the
 answer is 429, with `Retry-After`. Every refusal is a problem document (RFC 9457) whose `faults` name each field."""
 
 
-def make_api(services: Services, base_url: str, burst: int = BURST, failures: int = FAILURES) -> FastAPI:
+def make_checks_api(services: Application, burst: int = BURST, failures: int = FAILURES) -> FastAPI:
     """Return the API; `burst` limits the requests of a key, `failures` the invalid keys of a client's network."""
-    app = make_json_api("hashrange checks", ABOUT, base_url)
-    app.state.deps = ApiDependencies(
-        services=services,
-        base_url=base_url,
-        per_key=RateLimit(services.clock, burst=burst, per_second=PER_SECOND),
-        failures=RateLimit(services.clock, burst=failures, per_second=FAILURES_PER_SECOND),
-    )
-    for module in (checks, metrics, account, report, admin):
-        app.include_router(module.router)
-    PROBLEMS.install(app)
+    callers = make_key_authenticator(services.keys.authenticate, services.clock, burst=burst, failures=failures)
+    deps = ApiDependencies(services=services, callers=callers)
+    app = make_api("hashrange checks", ABOUT, deps.base_url, deps, MODULES, PROBLEMS)
     app.add_exception_handler(HTTPException, handle_http_error_with_methods)
     app.openapi = lambda: app.openapi_schema or describe_api(app)  # type: ignore[method-assign]  # as FastAPI has it done
     return app

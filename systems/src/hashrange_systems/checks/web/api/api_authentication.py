@@ -1,4 +1,4 @@
-"""Authentication of the API: `Authorization: Bearer` with an API key, and rate limits."""
+"""Authentication of the API: `Authorization: Bearer` with an API key, or the operator's token."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from hashrange_systems.checks.application import Application
 from hashrange_systems.checks.schema import ActiveUser
-from hashrange_systems.checks.services import Services
 from hashrange_systems.shared.errors import ApiKeyInvalid, ResourceMissing
-from hashrange_systems.shared.identifier import hash_key
+from hashrange_systems.shared.web import api
+from hashrange_systems.shared.web.api import KeyAuthenticator
 from hashrange_systems.shared.web.pages import get_dependencies
-from hashrange_systems.shared.web.rate_limit import RateLimit
-from hashrange_systems.shared.web.sign_in_redirect import find_client_network
 
-KEY = HTTPBearer(scheme_name="apiKey", description="An API key of yours.", auto_error=False)
 OPERATOR = HTTPBearer(scheme_name="operator", description="The operator's token; no API key.", auto_error=False)
 
 
@@ -25,42 +23,28 @@ OPERATOR = HTTPBearer(scheme_name="operator", description="The operator's token;
 class ApiDependencies:
     """What the handlers of the API need."""
 
-    services: Services
-    base_url: str
-    per_key: RateLimit
-    failures: RateLimit  # invalid keys, by the client's network
+    services: Application
+    callers: KeyAuthenticator[ActiveUser]
 
-    def count_failure(self, request: Request) -> ApiKeyInvalid:
-        """Count an invalid key and return the error; raise TooManyRequests at the limit."""
-        self.failures.consume(find_client_network(request))
-        return ApiKeyInvalid()
+    @property
+    def base_url(self) -> str:
+        """The URL of the pages."""
+        return self.services.runtime.base_url
 
 
 Deps = Annotated[ApiDependencies, Depends(get_dependencies)]
 Given = HTTPAuthorizationCredentials | None
 
 
-async def authenticate_caller(request: Request, deps: Deps, given: Annotated[Given, Depends(KEY)]) -> ActiveUser:
-    """Return the user of the API key."""
-    digest = hash_key(given.credentials) if given else None
-    if given is None or digest is None:
-        raise deps.count_failure(request) if given else ApiKeyInvalid
-    deps.per_key.consume(digest)
-    try:
-        return await deps.services.keys.authenticate(given.credentials)
-    except ApiKeyInvalid:
-        raise deps.count_failure(request) from None
-
-
 async def authenticate_operator(request: Request, deps: Deps, given: Annotated[Given, Depends(OPERATOR)]) -> None:
     """Require the operator's token; without a configured token the operator's API does not exist."""
-    token = deps.services.admin_token
+    token = deps.services.runtime.settings.admin_token
     if token is None:
         raise ResourceMissing("address")
     if given is None:
         raise ApiKeyInvalid
     if not hmac.compare_digest(given.credentials.encode("utf-8", "replace"), token.encode()):
-        raise deps.count_failure(request)
+        raise deps.callers.count_failure(request)
 
 
-Caller = Annotated[ActiveUser, Depends(authenticate_caller)]
+Caller = api.Caller[ActiveUser]
