@@ -49,11 +49,10 @@ FORMS = {
     "/product/unwatch": ("domain", "url"),
     "/search/save": ("q", "country", "min", "max", "currency"),
     "/search/remove": ("search",),
-    "/account/key": ("name",),
-    "/account/key/revoke": ("key",),
-    "/account/channel": ("channelType", "target", "subscription"),
-    "/account/channel/confirm": ("channel",),
-    "/account/channel/remove": ("channel",),
+    "/account/keys": ("key.name", "key.scope"),
+    "/account/channels": ("channelType", "target", "subscription"),
+    "/account/password": ("current", "password"),
+    "/account/two-factor/confirm": ("code",),
     "/add": ("domain", "name", "country", "type"),
     "/import": ("rows",),
     "/shop/haus.test/details": ("name", "country"),
@@ -103,7 +102,7 @@ def test_no_value_of_a_form_breaks_it(path):
     asyncio.run(scenario())
 
 
-def test_no_domain_in_a_path_breaks_its_page():
+def test_no_domain_and_no_id_in_a_path_breaks_its_page():
     async def scenario():
         async with host_aura(ManualClock()) as site:
             key = (await site.sign_up("one@example.com")).key
@@ -116,6 +115,10 @@ def test_no_domain_in_a_path_breaks_its_page():
                     assert answer.status_code < 500, (address, value, answer.text[:300])
                 for action in ("crawl", "pause", "resume", "stop", "remove", "same", "options", "details"):
                     answer = await site.client.post(f"/aura/shop/{domain}/{action}", data={"form_token": token})
+                    assert answer.status_code < 500, (action, value, answer.text[:300])
+                for action in ("keys/{}/revoke", "channels/{}/ask", "channels/{}/remove"):
+                    path = f"/aura/account/{action.format(domain)}"
+                    answer = await site.client.post(path, data={"form_token": token})
                     assert answer.status_code < 500, (action, value, answer.text[:300])
 
     asyncio.run(scenario())
