@@ -42,7 +42,6 @@ EXPLAINED_CLASSES = {
             "NewKey",
             "Outgoing",
             "Sent",
-            "SignInAttempts",
             "Undeliverable",
             "Waiting",
         ],

@@ -30,6 +30,16 @@ def load_former(database, **changes):
     return former
 
 
+def make_former_directory(directory):
+    """A data directory with the tables that the release had; what would have expired by now has not."""
+    from hashrange_systems.kelifax.logos.logo_schema import LogoRecords
+    from hashrange_systems.kelifax.schema import Kelifax
+
+    with hashrange.open(directory) as database:
+        hashrange.create_tables(database, Kelifax, LogoRecords)
+        load_former(database, expiresAt={"N": str(2**31)})
+
+
 async def write_former(kelifax):
     """Run the services of this checkout for a day."""
     from hashrange_systems.shared.errors import SignInRefused

@@ -19,6 +19,7 @@ from hashrange_systems.kelifax.accounts_migration import (
 )
 from hashrange_systems.kelifax.application import APPLICATION, PATTERNS
 from hashrange_systems.kelifax.schema import KelifaxAccounts
+from hashrange_systems.kelifax.system import SYSTEM
 from hashrange_systems.shared.accounts.key_mark import KeysDiffer
 from hashrange_systems.shared.accounts.schema import Credentials, Login, Sent, Undeliverable, Waiting
 from hashrange_systems.shared.channels.outbox import make_delivery_key
@@ -159,6 +160,43 @@ def test_a_directory_of_the_former_release_is_moved_at_the_start_and_goes_on(clo
     asyncio.run(act())
 
 
+def test_hashrange_up_moves_before_anything_is_served_and_reports_how_far_it_is(former, clock, tmp_path, monkeypatch):
+    monkeypatch.setattr("hashrange_systems.kelifax.accounts_migration.PAGE", 5)
+    reports, records = [], len(scan(former, RECORDS))
+    host = make_host(former, clock, tmp_path, base_url=SITE)
+    prepare(host, lambda *report: reports.append(report))
+    assert [key for key, item in read_records(former).items() if is_former(item)] == []
+    assert {what for what, _, _ in reports} == {"admins and mails"}
+    assert [done for _, done, _ in reports] == sorted(done for _, done, _ in reports)
+    assert reports[-1][1] == records
+    reports.clear()
+    prepare(host, lambda *report: reports.append(report))
+    assert reports == []
+
+
+def test_a_move_that_is_stopped_at_a_report_is_completed_by_the_next(clock, tmp_path, monkeypatch):
+    monkeypatch.setattr("hashrange_systems.kelifax.accounts_migration.PAGE", 5)
+
+    def stop(*_report):
+        raise Crash
+
+    with make_former(clock) as database:
+        host = make_host(database, clock, tmp_path, base_url=SITE)
+        for _ in range(3):
+            with pytest.raises(Crash):
+                prepare(host, stop)
+        prepare(host, lambda *_report: None)
+        assert [key for key, item in read_records(database).items() if is_former(item)] == []
+        assert len(scan(database, "kelifax-accounts")) == 2 * 2 + 5 + 1
+
+
+def test_a_new_directory_is_marked_and_not_read_again(database, clock, tmp_path):
+    hashrange.create_tables(database, *PATTERNS)
+    host = make_host(database, clock, tmp_path, base_url=SITE)
+    prepare(host, lambda *_report: pytest.fail("there is nothing to move"))
+    assert list(scan(database, RECORDS)) == [("MIGRATION", "accounts")]
+
+
 def test_a_mail_has_the_key_for_receivers_that_it_had(former, clock):
     """So that one that was sent, but not recorded as sent, is not shown twice."""
     move_accounts(former, clock, KEYS)
@@ -184,6 +222,11 @@ def test_a_rejection_that_is_undone_after_the_move_is_not_mailed(clock, tmp_path
 def test_what_has_expired_is_moved_too_so_that_it_is_erased_there(former, clock):
     clock.advance(5000 * 86_400)
     assert move_accounts(former, clock, KEYS).moved == 7
+
+
+def prepare(host, report):
+    assert SYSTEM.prepare is not None
+    SYSTEM.prepare(host, report)
 
 
 def open_application(database, clock, directory):

@@ -54,9 +54,8 @@ from hashrange_systems.shared.wire import Wire
 MARK = "accounts"
 PAGE = 500
 MAX_NAMED = 100  # items that could not be moved
-REPORTED_EACH = 1000  # items
 MAX_ATTEMPTS = 20  # at an item that other processes change
-Report: TypeAlias = Callable[[int], None]  # called with how many items are moved
+Report: TypeAlias = Callable[[int, int], None]  # called with how many items are read, of about how many
 
 former_records = Table(
     records.name, "pk", "sk", naming=camel, ttl="expiresAt", stream="NEW_AND_OLD_IMAGES",
@@ -209,7 +208,12 @@ class AccountsMove:
 
 
 def move_accounts(
-    database: Transport, clock: Clock, keys: Keyring, report: Report = lambda _moved: None, *, again: bool = False
+    database: Transport,
+    clock: Clock,
+    keys: Keyring,
+    report: Report = lambda _read, _total: None,
+    *,
+    again: bool = False,
 ) -> AccountsMove:
     """Move the admins and mails that are still in `kelifax-records`, unless a process has recorded that all are moved.
 
@@ -222,16 +226,24 @@ def move_accounts(
     accounts = KelifaxAccounts.open(database, clock=clock, keys=keys)
     verify_keys(accounts, clock, "KELIFAX_KEYS", kept=True)
     move = ItemMove(FormerRecords.open(database, clock=clock), accounts, found)
-    for item in scan_former(database):
-        move.move(item)
-        if found.moved and found.moved % REPORTED_EACH == 0:
-            report(found.moved)
+    total, read = count_records(database), 0
+    for page in scan_former(database):
+        for item in page["Items"]:
+            move.move(item)
+        read += page["ScannedCount"]
+        if read:
+            report(read, max(total, read))
     db.put(Mark(name=MARK, finished_at=from_ms(clock.millis()))).run()
     return found
 
 
+def count_records(database: Transport) -> int:
+    """Return about how many records there are: DynamoDB counts them every few hours."""
+    return int(database.call("DescribeTable", {"TableName": records.physical_name})["Table"].get("ItemCount", 0))
+
+
 def scan_former(database: Transport) -> Iterator[Wire]:
-    """Yield the stored items that have the key of a former class."""
+    """Yield pages of the stored items that have the key of a former class."""
     request: Wire = {
         "TableName": records.physical_name,
         "ConsistentRead": True,
@@ -241,7 +253,7 @@ def scan_former(database: Transport) -> Iterator[Wire]:
     }
     while True:
         page = database.call("Scan", request)
-        yield from page["Items"]
+        yield page
         if "LastEvaluatedKey" not in page:
             return
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from hashrange import ResourceNotFoundException
 from hashrange_systems.kelifax.accounts_migration import move_accounts
@@ -36,7 +37,7 @@ from hashrange_systems.kelifax.service.view_counts import ViewCounts
 from hashrange_systems.kelifax.settings import Settings
 from hashrange_systems.shared.accounts.account_services import make_account_services
 from hashrange_systems.shared.accounts.key_mark import KeysDiffer, verify_keys
-from hashrange_systems.shared.application.application_type import ApplicationType
+from hashrange_systems.shared.application.application_type import ApplicationType, ReportProgress
 from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.type_registry import EMAIL
 from hashrange_systems.shared.fetching.fetcher import Fetcher
@@ -46,7 +47,7 @@ from hashrange_systems.shared.work.presence import Presence
 
 log = logging.getLogger(__name__)
 
-KEYS = "KELIFAX_KEYS"
+KEYS = Settings.name_variable("keys")
 PATTERNS = (Kelifax, KelifaxAccounts, LogoRecords)  # all tables of the system
 
 
@@ -132,21 +133,21 @@ class Application:
         return loops
 
 
-def move_former_accounts(runtime: Runtime[Settings]) -> None:
+def log_progress(what: str, done: int, total: int) -> None:
+    """Log how far data is moved."""
+    log.info("%s are moved: %s of about %s records are read", what, f"{done:,}", f"{total:,}")
+
+
+def move_former_accounts(runtime: Runtime[Settings], report: ReportProgress = log_progress) -> None:
     """Move the admins and mails of the release before to their own table, if this process has keys for them."""
     if not runtime.keeps_keys:
         return
     try:
-        move = move_accounts(runtime.database, runtime.clock, runtime.keys, log_move)
+        move = move_accounts(runtime.database, runtime.clock, runtime.keys, partial(report, "admins and mails"))
     except ResourceNotFoundException:  # the tables are made later
         return
     for left in move.left:
         log.warning("an admin or a mail stays where it was: %s", left)
-
-
-def log_move(moved: int) -> None:
-    """Log how far the accounts are moved."""
-    log.info("admins and mails are moved to their own table: %s", f"{moved:,}")
 
 
 APPLICATION = ApplicationType(Application, Settings, PATTERNS)

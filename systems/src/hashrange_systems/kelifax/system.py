@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashrange_systems.kelifax.application import APPLICATION
+from hashrange_systems.kelifax.application import APPLICATION, move_former_accounts
 from hashrange_systems.kelifax.demo.demo_data import fill_demo
 from hashrange_systems.kelifax.web.app import make_app
 from hashrange_systems.kelifax.web.worker_presence import report_health
@@ -15,4 +15,5 @@ SYSTEM = make_system(
     make_app=make_app,
     fill_demo=fill_demo,
     report_health=report_health,
+    prepare=move_former_accounts,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from hashrange import Hook, Host, System
 from hashrange.provision import Declared
@@ -36,6 +36,8 @@ class SystemApplication(Protocol):
 
 
 A = TypeVar("A", bound=SystemApplication)
+ReportProgress: TypeAlias = Callable[[str, int, int], None]  # what is worked on, how many are done, of how many
+Prepare: TypeAlias = Callable[[Runtime[Any], ReportProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,26 @@ def make_system(
     make_app: Callable[[A], ASGIApp],
     fill_demo: Callable[[A], Awaitable[None]] = write_no_demo,
     report_health: Callable[[A], Awaitable[Mapping[str, object]]] = report_work,
+    prepare: Prepare | None = None,
 ) -> System:
-    """Return the system that hashrange hosts; `make_app` returns the pages of its application."""
+    """Return the system that hashrange hosts; `make_app` returns the pages of its application.
+
+    `prepare` moves what an older release has stored, in a thread, before anything is served.
+    """
 
     def start(host: Host) -> RunningApplication[A]:
         built = application.open(host)
         return RunningApplication(built, make_app(built), fill_demo, report_health)
 
-    return System(name=application.name, title=title, summary=summary, patterns=application.patterns, start=start)
+    def prepare_host(host: Host, report: ReportProgress) -> None:
+        if prepare is not None:
+            prepare(Runtime.open(host, application.settings), report)
+
+    return System(
+        name=application.name,
+        title=title,
+        summary=summary,
+        patterns=application.patterns,
+        start=start,
+        prepare=None if prepare is None else prepare_host,
+    )
