@@ -16,7 +16,7 @@ from hashrange_systems.kelifax.model.content import (
     read_content,
 )
 from hashrange_systems.kelifax.model.damage import RULES
-from hashrange_systems.kelifax.model.draft import parse_content, parse_draft
+from hashrange_systems.kelifax.model.draft import parse_content, parse_draft, parse_fields, split_fields
 from hashrange_systems.kelifax.model.field_kind import choices
 from hashrange_systems.kelifax.schema import Kelifax, ListedContent, Listing, Resource, StoredContent
 from hashrange_systems.kelifax.web.api.api_models import EXAMPLE_FORM, FORM, ListedResourceModel, ResourceModel
@@ -26,9 +26,18 @@ from systems.tests.kelifax.services import ANN, make_form
 
 
 def make_whole_form():
-    """A form with a value for every field."""
+    """A form with a value for every field: of one that `make_form` does not know the example of its entry."""
     form = make_form(logoImage="logo.png")
-    return {"resource": form["resource"], "details": form["details"]}
+    known = {**form["resource"], **form["details"]}
+    return split_fields({each.name: known.get(each.name, each.example) for each in CONTENT_FIELDS})
+
+
+async def list_whole(kelifax):
+    """Publish a resource with a value for every field; return its slug."""
+    draft = parse_draft({"submitter": make_form()["submitter"], **make_whole_form()})
+    slug = (await kelifax.submissions.accept(draft, confirmed=True)).slug
+    await kelifax.moderation.approve(slug, ANN)
+    return slug
 
 
 def types_of(model):
@@ -85,7 +94,7 @@ def test_a_resource_keeps_every_field_from_the_form_to_the_public(kelifax):
     wanted = parse_content(make_whole_form()).to_fields()
 
     async def act():
-        slug = await kelifax.list_resource(logoImage="logo.png")
+        slug = await list_whole(kelifax)
         stored = await kelifax.db.published(slug)
         shown = await kelifax.directory.find(slug)
         assert read_content(stored).to_fields() == wanted
@@ -103,12 +112,13 @@ def test_an_edit_changes_every_field_that_it_is_given(kelifax):
         useCases=["Use case one, again", "Use case two, again"],
         learningResources=[{"title": "Two", "url": "https://two.example.com/a", "type": "video"}],
     )  # fmt: skip
-    wanted = parse_content({"resource": other["resource"], "details": other["details"]}).to_fields()
+    empty = {each.name: each.kind.show(each.kind.empty) for each in CONTENT_FIELDS}
+    wanted = parse_fields({**empty, **other["resource"], **other["details"]}).to_fields()
     before = parse_content(make_whole_form()).to_fields()
     assert [name for name in CONTENT_NAMES if wanted[name] == before[name]] == []
 
     async def act():
-        slug = await kelifax.list_resource(logoImage="logo.png")
+        slug = await list_whole(kelifax)
         await replace(kelifax.moderation, has_logo=None).edit(slug, wanted, ANN)  # no logo was uploaded
         assert read_content(await kelifax.db.published(slug)).to_fields() == wanted
 
