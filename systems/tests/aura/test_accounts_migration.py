@@ -233,7 +233,6 @@ def test_a_message_that_was_sent_after_the_move_waits_no_more_when_a_late_proces
         accounts_migration.FormerAccounts.open(former, clock=clock, keys=LocalKeys(keyring)),
         AuraAccounts.open(former, clock=clock, keys=LocalKeys(keyring)),
         accounts_migration.AccountMove(),
-        print,
     )
     members = Work.open(former, clock=clock).members().run()
     read = {member.member_id: late.list_former(member, print) for member in members}

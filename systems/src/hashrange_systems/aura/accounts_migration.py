@@ -56,9 +56,8 @@ from hashrange_systems.shared.email_address import fold_email
 from hashrange_systems.shared.epoch import from_ms
 
 KEY_ID_LENGTH = 32  # of the hash of a key, which was its id
-REPORTED_EACH = 500  # items
 Data: TypeAlias = dict[str, str]
-Report: TypeAlias = Callable[[int], None]  # called with how many items are moved
+Report: TypeAlias = Callable[[int, int], None]  # called with how many members are moved, of how many
 
 former_work = Table(
     work.name,
@@ -298,7 +297,7 @@ def move_accounts(
     database: Transport,
     clock: Clock,
     keys: Keyring,
-    report: Report = lambda _moved: None,
+    report: Report = lambda _moved, _total: None,
     *,
     again: bool = False,
     before: Callable[[], None] = lambda: None,
@@ -317,14 +316,14 @@ def move_accounts(
         FormerAccounts.open(database, clock=clock, keys=keys),
         AuraAccounts.open(database, clock=clock, keys=keys),
         found,
-        report,
     )
     members = items.members().skip_unreadable(mover.leave_unreadable).run()
     for member in members:  # all secrets are opened before anything is changed
         mover.list_former(member, mover.ignore)
     before()
-    for member in members:
+    for number, member in enumerate(members, start=1):
         mover.move_member(member)
+        report(number, len(members))
     mark = AccountsMove(moved_at=from_ms(clock.millis()), left=found.left)
     if known is None or found.left or known.left:
         items.put(mark).run()
@@ -338,7 +337,6 @@ class AccountMover:
     former: FormerAccounts
     accounts: AuraAccounts
     found: AccountMove
-    report: Report
 
     def move_member(self, member: Member) -> None:
         """Move everything of a member; what another process has moved meanwhile is moved."""
@@ -360,8 +358,6 @@ class AccountMover:
             self.leave(item, str(error))
         else:
             self.found.moved += 1
-            if self.found.moved % REPORTED_EACH == 0:
-                self.report(self.found.moved)
 
     def list_former(self, member: Member, on_unreadable: Callable[[Unreadable], object]) -> list[Item]:
         """Return what is left of a member; raise KeysDiffer if a secret cannot be opened."""

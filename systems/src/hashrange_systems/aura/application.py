@@ -34,7 +34,7 @@ from hashrange_systems.aura.settings import Settings
 from hashrange_systems.aura.work_schema import AuraAccounts, Work, WorkerPresence
 from hashrange_systems.shared.accounts.account_services import make_account_services
 from hashrange_systems.shared.accounts.key_mark import verify_keys
-from hashrange_systems.shared.application.application_type import ApplicationType
+from hashrange_systems.shared.application.application_type import ApplicationType, ReportProgress
 from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.channel_type import TargetRules
 from hashrange_systems.shared.channels.channels import ChannelOptions
@@ -65,6 +65,7 @@ class Application:
     ) -> None:
         settings, clock = runtime.settings, runtime.clock
         self.runtime, self.clock, self.mailbox = runtime, clock, runtime.mailbox
+        move_former_accounts(runtime)
         self.db, self.work = db, work = runtime.bind(Aura.open), runtime.bind(Work.open)
         self.demo_server = DemoServer(clock, settings.demo_port) if runtime.demo else None
         if self.demo_server is not None:
@@ -91,7 +92,7 @@ class Application:
         self.changes = Changes(work, clock)
         rules = TargetRules(own_origins=runtime.location.own_origins, policy=policy)
         self.accounts = accounts = make_account_services(
-            self.open_accounts(),
+            runtime.bind(AuraAccounts.open),
             MemberOwners(work),
             clock,
             runtime.signer,
@@ -130,20 +131,6 @@ class Application:
         if "EMAIL" not in senders and not runtime.is_command:
             log.warning("no e-mails are sent: set AURA_SMTP_URL")
 
-    def open_accounts(self) -> AuraAccounts:
-        """Return the accounts, after what an older release has left elsewhere was moved to them."""
-        runtime = self.runtime
-        accounts = runtime.bind(AuraAccounts.open)
-
-        def verify() -> None:
-            if runtime.keeps_keys:
-                verify_keys(accounts, runtime.clock, runtime.settings.name_variable("keys"), kept=True)
-
-        move = move_accounts(runtime.database, runtime.clock, runtime.keys, log_move, before=verify)
-        for left in move.left:
-            log.warning("an item of an account stays where it was: %s", left)
-        return accounts
-
     def list_loops(self) -> list[Loop]:
         """Return the background work: due crawls and scrapes, messages, stuck shops, shops of other programs."""
         return [
@@ -166,9 +153,23 @@ class Application:
         return reaped
 
 
-def log_move(moved: int) -> None:
-    """Log how far the accounts are moved."""
-    log.info("the accounts are moved to their own table: %s items", f"{moved:,}")
+def log_progress(what: str, done: int, total: int) -> None:
+    """Log how far data is moved."""
+    log.info("%s are moved: those of %s of %s members", what, f"{done:,}", f"{total:,}")
+
+
+def move_former_accounts(runtime: Runtime[Settings], report: ReportProgress = log_progress) -> None:
+    """Move the accounts of the release before to their own table, if the keys are those that sealed their secrets."""
+
+    def verify() -> None:
+        if runtime.keeps_keys:
+            accounts = runtime.bind(AuraAccounts.open)
+            verify_keys(accounts, runtime.clock, runtime.settings.name_variable("keys"), kept=True)
+
+    database, clock, keys = runtime.database, runtime.clock, runtime.keys
+    move = move_accounts(database, clock, keys, partial(report, "accounts"), before=verify)
+    for left in move.left:
+        log.warning("an item of an account stays where it was: %s", left)
 
 
 def find_pace(settings: Settings, *, demo: bool) -> tuple[Intervals, CrawlLimits]:

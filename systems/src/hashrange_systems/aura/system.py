@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from hashrange_systems.aura.application import APPLICATION, Application
+from hashrange_systems.aura.application import APPLICATION, Application, move_former_accounts
 from hashrange_systems.aura.demo.demo_data import Demo
 from hashrange_systems.aura.web.app import make_app
 from hashrange_systems.shared.application.application_type import make_system
@@ -35,4 +35,5 @@ SYSTEM = make_system(
     make_app=make_app,
     fill_demo=fill_demo,
     report_health=report_health,
+    prepare=move_former_accounts,
 )

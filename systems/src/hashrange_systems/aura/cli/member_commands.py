@@ -62,9 +62,9 @@ def move_accounts(runner: Runner[Application]) -> None:
         raise fail("\n".join([f"{len(found.left)} stay where they were:", *found.left]), REFUSED)
 
 
-def print_moved(moved: int) -> None:
+def print_moved(moved: int, total: int) -> None:
     """Print how far the move is."""
-    typer.echo(f"{moved:,} items", err=True)
+    typer.echo(f"{moved:,} of {total:,} members", err=True)
 
 
 def list_members(runner: Runner[Application], as_json: AsJson = False) -> None:
