@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from fastapi import Depends, FastAPI, Request
@@ -14,7 +13,7 @@ from hashrange import Clock, __version__
 from hashrange_systems.shared.accounts.api_keys import ApiKeys, KeyHolder
 from hashrange_systems.shared.errors import ApiKeyInvalid, KeyReadsOnly
 from hashrange_systems.shared.identifier import hash_key
-from hashrange_systems.shared.web.pages import get_dependencies
+from hashrange_systems.shared.web.pages import HasRouter, get_dependencies
 from hashrange_systems.shared.web.problem import ProblemHandlers
 from hashrange_systems.shared.web.rate_limit import RateLimit
 from hashrange_systems.shared.web.sign_in_redirect import find_client_network
@@ -28,7 +27,7 @@ Given = Annotated[HTTPAuthorizationCredentials | None, Depends(KEY)]
 
 
 def make_api(
-    title: str, about: str, base_url: str, deps: Any, modules: Iterable[ModuleType], problems: ProblemHandlers
+    title: str, about: str, base_url: str, deps: Any, modules: Iterable[HasRouter], problems: ProblemHandlers
 ) -> FastAPI:
     """Return an API with the routes of the modules, whose handlers get `deps`, and which answers errors as problems.
 
