@@ -167,6 +167,8 @@ def test_a_suspended_owner_has_no_use_of_a_key_and_adds_none_and_keys_are_limite
         await sample.keys.revoke("ann", first.key.key_id)
         last = await sample.keys.add("ann", "last")
         await sample.db.suspend("ann", "SUSPENDED")
+        with pytest.raises(AccountSuspended):
+            await sample.keys.authenticate(last.text)
         await sample.keys.revoke("ann", last.key.key_id)
         with pytest.raises(ResourceMissing):
             await sample.keys.revoke("ann", last.key.key_id)

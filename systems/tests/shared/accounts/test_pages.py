@@ -387,6 +387,9 @@ def test_a_key_does_not_sign_in_where_keys_are_not_offered_and_a_password_not_wh
     key = do(keys.services.add("ann", PASSWORD))
     passwords = SampleSite(database, clock, offers=Offers(password=True, **NAMES), services=keys.services)
     password = {"name": "ann@example.com", "password": PASSWORD}
+    neither = SampleSite(database, clock, offers=Offers(**NAMES), services=keys.services)  # they sign in elsewhere
+    for form in (password, {"key": key.text}):
+        assert neither.browser().post("/sign-in", data=form).status_code == 401
     assert keys.browser().post("/sign-in", data=password).status_code == 401
     assert passwords.browser().post("/sign-in", data={"key": key.text}).status_code == 401
     assert keys.browser().post("/sign-in", data={"key": key.text}).status_code == 303

@@ -53,7 +53,7 @@ def make_recovery_codes() -> list[str]:
 
 def hash_recovery_code(code: str) -> str:
     """Return what is stored of a recovery code; spaces, dashes and case do not matter."""
-    return hashlib.sha256(clean_code(code).encode()).hexdigest()
+    return hashlib.sha256(clean_code(code).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def find_recovery_code(code: str, known: Sequence[str]) -> str | None:
