@@ -16,7 +16,7 @@ from bench.report import note, render_table
 from bench.rows import require
 from bench.settings import Settings
 from bench.workload import Json
-from hashrange_systems.kelifax.model.search_text import make_search_text
+from hashrange_systems.kelifax.model.search_text import join_words
 from hashrange_systems.kelifax.schema import Kelifax, Published, checkpoints
 from hashrange_systems.kelifax.search.index_consumer import IndexConsumer
 from hashrange_systems.kelifax.search.query import SearchQuery
@@ -107,7 +107,7 @@ def make_resource(number: int, vocabulary: list[str], chance: random.Random, at:
         category=category,
         tags=tags,
         key_features=features,
-        search_text=make_search_text(name, tags, category, features),
+        search_text=join_words(((name,), (category,), tags, features)),
     )
 
 

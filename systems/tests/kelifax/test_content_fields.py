@@ -13,6 +13,7 @@ from hashrange_systems.kelifax.model.content import (
     LISTED_FIELDS,
     Content,
     ContentField,
+    Searched,
     read_content,
 )
 from hashrange_systems.kelifax.model.damage import RULES
@@ -60,9 +61,19 @@ def test_every_filter_has_its_pattern():
     assert wanted == {name for name in Kelifax.plans if name.startswith("with_")}
 
 
-def test_a_filter_of_a_field_that_lists_do_not_have_is_refused():
-    with pytest.raises(ValueError, match="Pricing: cards and filters need listed=True"):
-        ContentField(attribute="pricing", label="Pricing", kind=choices(("free",)), section="resource", filter=True)
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"filter": True}, "Words: cards, feeds, filters and scores of searches need listed=True"),
+        ({"card": 1}, "Words: cards, feeds"),
+        ({"feed": True}, "Words: cards, feeds"),
+        ({"search": Searched(whole=1.0)}, "Words: cards, feeds"),
+        ({"search": Searched(in_text=True, related=1.0), "listed": True}, "Words: related= needs a score"),
+    ],
+)
+def test_an_entry_that_lists_or_searches_cannot_obey_is_refused(facts, message):
+    with pytest.raises(ValueError, match=message):
+        ContentField(label="Words", kind=choices(("a", "b")), section="resource", **facts)
 
 
 def test_every_field_has_a_place_in_a_form_and_in_the_api():

@@ -69,9 +69,21 @@ class ContentField:
     json_ld: Callable[[Any], Mapping[str, Any]] | None = None  # what search engines read of it
 
     def __post_init__(self) -> None:
-        """Refuse what lists cannot show, because they do not have the field."""
-        if (self.card or self.filter) and not self.listed:
-            raise ValueError(f"{self.label}: cards and filters need listed=True")
+        """Refuse what lists and the search index cannot do, because they do not have the field."""
+        if (self.card or self.feed or self.has_words or self.has_keys) and not self.listed:
+            raise ValueError(f"{self.label}: cards, feeds, filters and scores of searches need listed=True")
+        if self.search.related and not (self.has_words or self.has_keys):
+            raise ValueError(f"{self.label}: related= needs a score of a word or of the whole value, or a filter")
+
+    @property
+    def has_words(self) -> bool:
+        """Whether the search index has the words of its texts by themselves."""
+        return bool(self.search.word or self.search.begins or self.search.similar)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the search index has its texts as a whole."""
+        return bool(self.filter or self.list_path or self.search.whole)
 
     @property
     def name(self) -> str:
@@ -179,9 +191,9 @@ class Content:
         example=[{"title": "Guide", "url": "https://docs.example", "type": "documentation"}], column=False,
     )  # fmt: skip
 
-    def make_search_text(self) -> str:
-        """Return the text that the scan of the original system looks into, made as it makes it."""
-        searched = (each for each in CONTENT_FIELDS if each.search.in_text)
+    def make_search_text(self, chosen: Sequence[ContentField] | None = None) -> str:
+        """Return the text that the scan of the original system looks into, as it makes it; of all or some fields."""
+        searched = (each for each in chosen or CONTENT_FIELDS if each.search.in_text)
         return join_words(each.words_of(self) for each in searched)
 
     def to_fields(self) -> dict[str, Any]:

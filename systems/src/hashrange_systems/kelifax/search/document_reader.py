@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -42,15 +41,15 @@ class IndexedResource(AnyContent, View[Published]):
 
 def make_document(entry: ListedResource, search_text: str | None) -> SearchDocument:
     """Return the document of a resource; without a search text, what lists have of it is searched."""
-    document = SearchDocument(
+    return SearchDocument(
         **{each.attribute: getattr(entry, each.attribute) for each in LISTED_FIELDS},
         slug=entry.slug,
         featured=entry.featured,
         views=entry.views,
         published_at=to_utc(entry.published_at),
         damage=entry.damage,
+        search_text=search_text or entry.make_search_text(LISTED_FIELDS),
     )
-    return replace(document, search_text=search_text or document.make_search_text())
 
 
 def find_document(resource: IndexedResource | None) -> SearchDocument | None:

@@ -24,10 +24,11 @@ from hashrange_systems.kelifax.model.stored_list import normalise_tags
 from hashrange_systems.kelifax.search.query import SearchDocument, SearchHit, SearchQuery, SearchResult
 from hashrange_systems.kelifax.search.tokenizer import SHORT, fold, list_grams, list_suffixes, split_words
 
-TEXT_FIELDS = [each for each in CONTENT_FIELDS if each.search.word]  # whose words are found
-KEY_FIELDS = [each for each in CONTENT_FIELDS if each.filter or each.list_path]  # whose whole words are found
+TEXT_FIELDS = [each for each in CONTENT_FIELDS if each.has_words]
+KEY_FIELDS = [each for each in CONTENT_FIELDS if each.has_keys]
+LISTS = [each.attribute for each in CONTENT_FIELDS if each.kind.empty == ()]
 COUNTED = "category"  # how many hits have which
-FACTS = [(each.attribute, each.listed, each.search, each in KEY_FIELDS) for each in CONTENT_FIELDS]
+FACTS = [(each.attribute, each.listed, each.search, each.has_keys) for each in CONTENT_FIELDS]
 LAYOUT = 3  # of what is stored for the same facts: `make_schema`, `make_fields`, the tokenizer
 VERSION = f"{LAYOUT}-{crc32(repr(FACTS).encode()):08x}"  # an index of another version is built again
 HEAP = 64_000_000
@@ -120,7 +121,7 @@ class TextIndex:
             self._score(each.attribute, word, each.search.related)
             for each in CONTENT_FIELDS
             if each.search.related
-            for word in (each.keys_of(entry) if each in KEY_FIELDS else list_long_words(each, entry))
+            for word in (each.keys_of(entry) if each.has_keys else list_long_words(each, entry))
         ]
         query = Query.boolean_query(
             [*((Occur.Should, each) for each in shared), (Occur.MustNot, self._term("slug", entry.slug))]
@@ -243,7 +244,7 @@ def read_document(fields: tantivy.Document) -> SearchDocument:
     """Return a stored document."""
     stored: dict[str, Any] = orjson.loads(bytes(fields.get_first("document") or b"{}"))
     stored["published_at"] = datetime.fromisoformat(stored["published_at"])
-    stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
+    stored |= {name: tuple(stored[name]) for name in LISTS}
     return SearchDocument(**stored)
 
 
