@@ -42,13 +42,17 @@ def test_the_example_of_accounts_signs_in(clock, tmp_path, monkeypatch):
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8002/stock") as browser:
             pages = [await browser.post("/sign-in", data={"key": key})]
             pages += [await browser.get(path) for path in ("/", "/account", "/none")]
+            token = re.search(r'sign-out"><input type="hidden" name="form_token" value="([^"]+)"', pages[1].text)[1]
+            pages.append(await browser.post("/sign-out", data={"form_token": token}))
+            assert (await browser.get("/")).headers["location"] == "/stock/sign-in"
             pages.append(await browser.get("/api/me", headers={"Authorization": f"Bearer {key}"}))
         await runtime.close()
         return pages
 
     with hashrange.open(clock=clock) as database:
-        signed_in, home, account, missing, caller = asyncio.run(act(database))
-    assert [page.status_code for page in (signed_in, home, account, missing, caller)] == [303, 200, 200, 404, 200]
+        pages = asyncio.run(act(database))
+    assert [page.status_code for page in pages] == [303, 200, 200, 404, 303, 200]
+    _, home, account, missing, _, caller = pages
     assert "Hello ann" in home.text
     assert "Stock" in account.text
     assert "There is no such page." in missing.text
