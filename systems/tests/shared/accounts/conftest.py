@@ -5,7 +5,6 @@ import time
 import pytest
 from argon2 import PasswordHasher
 
-import hashrange
 from hashrange import ManualClock
 from hashrange_systems.shared.accounts import password
 from systems.tests.shared.accounts.sample_system import make_system
@@ -22,8 +21,12 @@ def quick_hashes(monkeypatch):
 
 
 @pytest.fixture
+def clock():
+    """Noon in two days: a real server deletes what expires by its own clock, which is behind."""
+    return ManualClock((int(time.time()) // DAY + 2) * DAY + DAY // 2)
+
+
+@pytest.fixture
 def sample(database, clock):
-    """The services; a real server deletes what expires by its own clock, so theirs is ahead, at noon in two days."""
-    embedded = isinstance(database, hashrange.Database)
-    noon = (int(time.time()) // DAY + 2) * DAY + DAY // 2
-    return make_system(database, clock if embedded else ManualClock(noon))
+    """The services."""
+    return make_system(database, clock)
