@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hashrange import Conflict, CursorInvalid, ServiceError, Taken, ValueInvalid, dump_item, load_item
+from hashrange import Conflict, CursorInvalid, ServiceError, Taken, Unreadable, ValueInvalid, dump_item, load_item
 from hashrange_systems.kelifax.model.field_kind import Lesson
 from hashrange_systems.kelifax.schema import PUBLIC, Decision, Kelifax, Pending, Rejected, Resource, UrlClaim
 from systems.tests.kelifax.entries import (
@@ -84,8 +84,33 @@ def test_03_pipes_in_learning_resources_round_trip_without_loss_and_with_the_see
 
 
 @given(st.lists(st.text(min_size=1, max_size=30).filter(lambda text: "," not in text), max_size=10))
-def test_03_tags_round_trip_whatever_else_they_hold(tags):
-    assert load_item([Resource], dump_item(make_submission(tags=tags))).tags == tags
+def test_03_tags_round_trip_whatever_else_they_hold_and_with_the_seeds_parser(tags):
+    raw = dump_item(make_submission(tags=tags))
+    assert load_item([Resource], raw).tags == tags
+    assert not tags or raw["tags"]["S"].split(",") == tags
+
+
+@given(st.lists(st.text(min_size=1, max_size=200).filter(lambda text: "|" not in text), min_size=1, max_size=8))
+def test_03_features_and_use_cases_round_trip_whatever_else_they_hold_and_with_the_seeds_parser(lines):
+    raw = dump_item(make_submission(key_features=lines, use_cases=lines))
+    read = load_item([Resource], raw)
+    assert (read.key_features, read.use_cases) == (lines, lines)
+    assert raw["keyFeatures"]["S"].split("|") == raw["useCases"]["S"].split("|") == lines
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        '{"title":"a|b","url":"u","type":"video"}',
+        '{"title":"a","url":"u"}',
+        '{"title":"a","url":"u","type":"video","more":1}',
+        "nonsense",
+        "[1]",
+    ],
+)
+def test_03_lessons_that_cannot_be_parsed_back_are_damage(stored):
+    with pytest.raises(Unreadable, match="learning_resources"):
+        load_item([Resource], to_wire(EXAMPLE | {"learningResources": stored}))
 
 
 def test_04_learning_resources_are_written_without_spaces_and_without_escapes():

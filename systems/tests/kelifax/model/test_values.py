@@ -1,6 +1,5 @@
 """Slugs, URLs, stored lists, search texts, link checks and differences."""
 
-import json
 import string
 from datetime import datetime
 
@@ -14,18 +13,10 @@ from hashrange_systems.kelifax.model.field_rule import is_throw_away
 from hashrange_systems.kelifax.model.link_health import GRACE_MS, MIN_FAILURES, evaluate_link, is_alive
 from hashrange_systems.kelifax.model.public_entry import format_time, parse_time
 from hashrange_systems.kelifax.model.slug import RESERVED, SLUG, is_stored_slug, make_slug
-from hashrange_systems.kelifax.model.stored_list import (
-    explain_lessons,
-    join_lessons,
-    join_lines,
-    join_tags,
-    split_lessons,
-    split_lines,
-    split_tags,
-)
+from hashrange_systems.kelifax.model.stored_list import split_lines, split_tags
 from hashrange_systems.kelifax.model.web_address import explain_resource_url, normalise_url, show_host, warn_of_host
 from hashrange_systems.shared.epoch import DAY_MS
-from systems.tests.kelifax.entries import EXAMPLE, create_search_text, parse_learning_resources
+from systems.tests.kelifax.entries import EXAMPLE, create_search_text
 
 
 # ── slugs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -120,52 +111,10 @@ def test_normalising_twice_changes_nothing(text):
 
 
 # ── lists in one string ──────────────────────────────────────────────────────────────────────────────────────────────
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
-
-
-@given(st.lists(TEXT.map(str.strip).filter(lambda text: text and "," not in text), max_size=10))
-def test_tags_round_trip_and_with_the_seeds_parser(tags):
-    stored = join_tags(tags)
-    assert split_tags(stored) == tags
-    assert not tags or stored.split(",") == tags
-
-
-@given(st.lists(TEXT.map(str.strip).filter(lambda text: text and "|" not in text), max_size=10))
-def test_lines_round_trip(lines):
-    assert split_lines(join_lines(lines)) == lines
-
-
-@given(st.lists(st.fixed_dictionaries({"title": TEXT, "url": TEXT, "type": TEXT}), max_size=5))
-def test_lessons_round_trip_and_with_the_seeds_parser(lessons):
-    stored = join_lessons(lessons)
-    assert split_lessons(stored) == lessons
-    assert parse_learning_resources(stored) == lessons
-
-
 def test_lists_of_the_original_system_lose_spaces_and_empty_entries():
     assert split_tags("a, b,,c ") == ["a", "b", "c"]
-    assert split_tags("") == split_lines("") == split_lessons("") == []
-
-
-@pytest.mark.parametrize("tags", [["a,b"], [""]])
-def test_what_would_not_come_back_is_refused(tags):
-    with pytest.raises(ValueError, match="cannot be stored"):
-        join_tags(tags)
-
-
-@pytest.mark.parametrize(
-    "stored",
-    [
-        '{"title":"a|b","url":"u","type":"video"}',
-        '{"title":"a","url":"u"}',
-        '{"title":"a","url":"u","type":"video","more":1}',
-        "nonsense",
-        "[1]",
-    ],
-)
-def test_damaged_lessons_are_explained(stored):
-    assert explain_lessons(stored)
-    assert explain_lessons(json.dumps({"title": "a", "url": "u", "type": "x"})) is None
+    assert split_tags("") == split_lines("") == []
+    assert split_lines("a| b||c ") == ["a", "b", "c"]
 
 
 def test_the_search_text_is_the_seeds():
