@@ -3,17 +3,17 @@
 Also after a kill at any call, with several processes at once, half moved, and with items that cannot be read.
 """
 
-import asyncio
 import json
-import logging
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from typer.testing import CliRunner
 
 import hashrange
-from hashrange import Host, ManualClock, ProvisionedThroughputExceededException, SystemClock
+from hashrange import ManualClock, PlanError, ProvisionedThroughputExceededException, SystemClock
 from hashrange_systems.checks.cli import app
+from hashrange_systems.checks.cli.migrate_command import ProgressPrinter
 from hashrange_systems.checks.history_migration import history_migration, move_history
 from hashrange_systems.checks.history_schema import Ended, Ongoing, Run
 from hashrange_systems.checks.schema import Checks
@@ -23,6 +23,7 @@ from hashrange_systems.shared.epoch import DAY_MS, to_ms
 from systems.tests.checks.check_items import NOON, TABLES, to_wire
 from systems.tests.checks.former_release import LEFT_AT, make_former_directory, read_former_items
 from systems.tests.checks.services import Crash, ServiceSet, do
+from systems.tests.hosting import make_host
 
 FORMER = read_former_items()
 HISTORY = ("RESULT#", "ROLLUP#", "INCIDENT#")
@@ -151,17 +152,34 @@ def test_an_empty_database_is_marked_and_not_read_again(database, db, clock):
     assert [key_of(item) for item in scan(database, "checks-history")] == [MARK]
 
 
-def test_progress_is_reported_every_ten_thousand_items(embedded, clock):
-    former = next(item for item in FORMER["CHECK"] if item["SK"]["S"].startswith("RESULT#"))
-    for start in range(0, 10_100, 25):
-        batch = [
-            {"PutRequest": {"Item": former | {"PK": {"S": f"c{start + n}"}, "SK": former["SK"]}}} for n in range(25)
-        ]
-        embedded.call("BatchWriteItem", {"RequestItems": {"CHECK": batch}})
+@pytest.mark.usefixtures("small_pages")
+def test_progress_is_reported_after_each_page(embedded, clock):
     reports = []
-    move = move_history(embedded, clock, lambda moved, total: reports.append((moved, total)))
-    assert move.moved == 10_125
-    assert reports == [(9_992, 10_133)]  # of the first 10,000 items, eight are checks and alerts
+    move_history(embedded, clock, lambda moved, total: reports.append((moved, total)))
+    assert [total for _, total in reports] == [33] * 5  # with the checks and the alerts
+    assert [moved for moved, _ in reports] == sorted(moved for moved, _ in reports)
+    assert reports[-1][0] == 25
+
+
+def test_a_move_that_is_stopped_between_two_pages_goes_on(clock):
+    class Stopped(BaseException):
+        """What the host raises in the report, at Ctrl-C."""
+
+    def stop(_moved, _total):
+        raise Stopped
+
+    with make_former(clock) as database:
+        with pytest.raises(Stopped):
+            move_history(database, clock, stop)
+        assert move_history(database, clock).left == []
+        assert read_moved(database) == expect()
+
+
+def test_the_command_prints_every_ten_thousand_items(capsys):
+    printer = ProgressPrinter()
+    for moved in range(0, 25_001, 500):
+        printer.report(moved, 30_000)
+    assert capsys.readouterr().err == "10,000 of about 30,000 items\n20,000 of about 30,000 items\n"
 
 
 def test_the_migration_that_is_declared_makes_the_same_items(embedded, clock):
@@ -411,28 +429,38 @@ def test_a_damaged_item_in_the_new_table_stays_and_so_does_the_one_that_would_re
 
 
 # ── where it happens ─────────────────────────────────────────────────────────────────────────────────────────────────
-def start(database):
-    host = Host(
-        database=database,
-        clock=SystemClock(),
-        directory=None,
-        base_url="http://127.0.0.1:8002/checks",
-        demo=False,
-        own_ports=frozenset(),
-        environment={"CHECKS_WORKERS": "0"},
-    )
-    asyncio.run(SYSTEM.start(host).close())
+def prepare(database, report=print, *, owns_database=True):
+    """Let the system prepare its data, as its host does before it serves."""
+    host = make_host(database, SystemClock(), base_url="http://127.0.0.1:8002/checks")
+    assert SYSTEM.prepare is not None
+    SYSTEM.prepare(replace(host, owns_database=owns_database), report)
 
 
-def test_a_process_moves_before_it_serves_and_logs_what_it_left(embedded, caplog):
+def test_the_host_lets_it_prepare_its_data_and_shows_the_progress_and_it_logs_once_what_it_left(embedded, caplog):
     put(embedded, to_wire({"PK": "c1", "SK": "RESULT#noon", "expiresAt": 1_900_000_000}))
-    with caplog.at_level(logging.WARNING):
-        start(embedded)
-    assert "RESULT#noon" in caplog.text
+    reports = []
+    prepare(embedded, lambda *report: reports.append(report))
+    assert reports == [("the history of checks", 25, 34)]
     assert read_moved(embedded)["checks-history"] == expect()["checks-history"]
+    assert "RESULT#noon" in caplog.text
     caplog.clear()
-    start(embedded)
-    assert "RESULT#noon" not in caplog.text
+    prepare(embedded, lambda *report: reports.append(report))
+    assert (len(reports), caplog.text) == (1, "")
+
+
+def test_what_older_processes_may_still_write_to_is_moved_by_the_command_only(embedded):
+    """An older process would make the roll-up of a day from the runs that are not moved yet, and it stays so."""
+    with pytest.raises(PlanError, match="End all processes of that release, then run hashrange checks migrate"):
+        prepare(embedded, owns_database=False)
+    assert read(embedded)["checks-history"] == {}
+    move_history(embedded, SystemClock())
+    prepare(embedded, owns_database=False)
+    assert read_moved(embedded) == expect()
+
+
+def test_a_database_of_others_without_any_history_is_marked(database, db):
+    prepare(database, owns_database=False)
+    assert [key_of(item) for item in scan(database, "checks-history")] == [MARK]
 
 
 @pytest.fixture
@@ -461,6 +489,22 @@ def test_the_command_says_how_much_it_has_moved_and_names_what_it_could_not(dire
     assert (again.exit_code, again.stdout) == (1, "0 items moved\n")
     assert again.stderr.startswith("error: 1 stay where they were:\n")
     assert "RESULT#noon" in again.stderr
+
+
+def test_commands_on_a_server_say_what_moves_its_history_until_it_is_moved(server_url):
+    with hashrange.connect(server_url) as remote:
+        hashrange.create_tables(remote, Checks)
+        for item in filter(is_history, FORMER["CHECK"]):
+            put(remote, item | {"expiresAt": {"N": str(2**31)}})
+        refused = run_command("list", "--target", server_url)
+        assert refused.exit_code == 2
+        assert "hashrange checks migrate --target" in refused.stderr
+        moved = run_command("migrate", "--target", server_url)
+        assert (moved.exit_code, moved.stdout) == (0, "25 items moved\n")
+        assert run_command("list", "--target", server_url).exit_code == 0
+        for name in TABLES:
+            remote.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
+            remote.call("DeleteTable", {"TableName": name})
 
 
 def test_a_command_on_a_server_without_the_table_says_what_makes_it(server_url):

@@ -98,8 +98,11 @@ def wait_for_run(api, checkid):
     """The check, once a worker has run it."""
 
     def look():
-        check = ask(api, "GET", f"/checks/{checkid}")
-        return check if check["lastResult"] else None
+        response = api.get(f"/checks/{checkid}")
+        if response.status_code == 429:  # a machine with much to do takes longer than the API may be asked
+            return None
+        assert response.is_success, response.text
+        return response.json() if response.json()["lastResult"] else None
 
     return wait_for(look)
 
@@ -270,7 +273,7 @@ def test_a_worker_of_its_own_does_the_work_of_a_host_that_does_none(up, tmp_path
             worker.wait()
             worker.stdout.close()
     assert worker.returncode == 0
-    assert re.match(r"working, 200 checks at a time.*stopped\n$", shown, re.DOTALL), shown
+    assert re.search(r"^working, 200 checks at a time[^\n]*\nstopped\n\Z", shown, re.MULTILINE), shown
 
 
 @pytest.mark.parametrize(("name", "value"), [("CHECKS_WORKERS", "many"), ("CHECKS_ALLOW", "10.0.0.1/8")])

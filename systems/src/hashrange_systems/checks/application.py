@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from hashrange_systems.checks.demo.demo_data import EMAIL
 from hashrange_systems.checks.demo.demo_site import DemoSite
 from hashrange_systems.checks.deployment_schema import WorkerPresence
-from hashrange_systems.checks.history_migration import move_history
+from hashrange_systems.checks.history_migration import move_history, require_moved
 from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.alert_outbox import AlertOutbox
 from hashrange_systems.checks.service.api_keys import Keys
@@ -29,7 +30,7 @@ from hashrange_systems.checks.service.two_factor import SecondFactors
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.checks.settings import Settings
 from hashrange_systems.checks.worker import Worker, WorkerSettings
-from hashrange_systems.shared.application.application_type import ApplicationType
+from hashrange_systems.shared.application.application_type import ApplicationType, ReportProgress
 from hashrange_systems.shared.application.runtime import Runtime
 from hashrange_systems.shared.channels.channel_type import TargetRules
 from hashrange_systems.shared.channels.type_registry import close_senders, make_senders
@@ -46,7 +47,7 @@ class Application:
     def __init__(self, runtime: Runtime[Settings]) -> None:
         settings, clock, origins = runtime.settings, runtime.clock, runtime.location.own_origins
         self.runtime, self.clock, self.mailbox = runtime, clock, runtime.mailbox
-        move_older_history(runtime)
+        move_former_history(runtime)
         self.db = db = runtime.bind(Checks.open)
         self.demo_site = site = DemoSite(clock, settings.demo_port) if runtime.demo else None
         if site is not None:
@@ -112,15 +113,20 @@ class Application:
         return f"{self.runtime.base_url}/check/{checkid}"
 
 
-def move_older_history(runtime: Runtime[Settings]) -> None:
-    """Move what an older release has written elsewhere."""
-    for left in move_history(runtime.database, runtime.clock, log_move).left:
+def ignore_progress(_what: str, _done: int, _total: int) -> None:
+    """Report nothing."""
+
+
+def move_former_history(runtime: Runtime[Settings], report: ReportProgress = ignore_progress) -> None:
+    """Move the history of the release before to its own table, and log what stays where it was.
+
+    To a database that is not ours alone, processes of that release may write: then raise PlanError if there is any.
+    """
+    if not runtime.owns_database:
+        require_moved(runtime.database, runtime.clock)
+        return
+    for left in move_history(runtime.database, runtime.clock, partial(report, "the history of checks")).left:
         log.warning("an item of the history stays where it was: %s", left)
-
-
-def log_move(moved: int, total: int) -> None:
-    """Log how far the history is moved."""
-    log.info("the history of checks is moved to its own table: %s of about %s items", f"{moved:,}", f"{total:,}")
 
 
 def find_ebay(settings: Settings, site: DemoSite | None) -> EbayAccess:

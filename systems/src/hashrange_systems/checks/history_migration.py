@@ -3,7 +3,8 @@
 The former classes are frozen here, and `history_migration` says what becomes of them, for `hashrange migrate` too.
 `move_history` does all of it before a process serves: each page of items is written to the new table, then deleted from
 the old one. What is moved is no longer found, so it needs no record to go on after a kill, and several processes may
-move at once; whoever has read the whole table knows that all is moved, and leaves a mark.
+move at once; whoever has read the whole table knows that all is moved, and leaves a mark. Processes of the former
+release must have ended: of half a day of runs they would make the roll-up of a day, which is never changed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from hashrange import (
     Item,
     Key,
     Patterns,
+    PlanError,
     ProvisionedThroughputExceededException,
     Scan,
     Stored,
@@ -42,7 +44,6 @@ from hashrange_systems.shared.wire import Wire
 PAGE = 500
 PREFIXES = ("RESULT", "ROLLUP", "INCIDENT")
 MAX_NAMED = 100  # items that could not be moved
-REPORTED_EACH = 20  # pages
 MAX_READ, MAX_WRITTEN = 100, 25  # in one request
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # seconds, while the tables are throttled
 Report: TypeAlias = Callable[[int, int], None]  # called with how many items are moved, of about how many
@@ -150,12 +151,25 @@ def move_history(
     if not again and target.mark().consistent().run() is not None:
         return found
     page_move, total = PageMove(database, found), count_items(database)
-    for number, items in enumerate(scan_history(database), 1):
+    for items in scan_history(database):
         page_move.move(items)
-        if number % REPORTED_EACH == 0:
-            report(found.moved, max(total, found.moved))
+        report(found.moved, max(total, found.moved))
     target.put(HistoryMark(moved_at=from_ms(clock.millis()), left=tuple(found.left))).run()
     return found
+
+
+def require_moved(database: Transport, clock: Clock) -> None:
+    """Raise PlanError, which says what to do, if there is history in `CHECK` that was not moved."""
+    target = MovedHistory.open(database, clock=clock)
+    if target.mark().consistent().run() is not None:
+        return
+    if any(scan_history(database)):
+        raise PlanError(
+            f"The history of checks is still in {checks.physical_name}, where the release before had it. End all "
+            "processes of that release, then run hashrange checks migrate --target ..., which moves it to "
+            f"{history.physical_name}."
+        )
+    target.put(HistoryMark(moved_at=from_ms(clock.millis()))).run()
 
 
 def count_items(database: Transport) -> int:

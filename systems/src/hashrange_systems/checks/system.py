@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from hashrange_systems.checks.application import APPLICATION, Application
+from hashrange_systems.checks.application import APPLICATION, Application, move_former_history
 from hashrange_systems.checks.demo.demo_data import Demo
 from hashrange_systems.checks.web.app import make_app
 from hashrange_systems.shared.application.application_type import make_system
@@ -43,4 +43,5 @@ SYSTEM = make_system(
     make_app=make_app,
     fill_demo=fill_demo,
     report_health=report_health,
+    prepare=move_former_history,
 )

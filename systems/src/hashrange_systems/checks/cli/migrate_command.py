@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hashrange_systems.checks.application import Application
     from hashrange_systems.shared.cli.system_commands import Runner
 
+PRINTED_EACH = 10_000  # items
 HELP = """Move what an older release has stored elsewhere: the history of checks, out of the table CHECK.
 
 [bold]Examples[/bold]
@@ -20,9 +21,9 @@ HELP = """Move what an older release has stored elsewhere: the history of checks
   hashrange checks migrate
   hashrange checks migrate --target aws
 
-hashrange up and every command do that by themselves, once for a database. Use this one when a process of the older
-release has gone on writing since, or after you have repaired an item that could not be moved: those are named, and the
-exit code is 1. It can be interrupted and repeated."""
+On a directory, hashrange up and every command do that by themselves. On another database end all processes of the
+older release, then run this; also when such a process has gone on writing since, or when you have repaired an item
+that could not be moved: those are named, and the exit code is 1. It can be interrupted and repeated."""
 
 
 def migrate(runner: Runner[Application]) -> None:
@@ -33,12 +34,20 @@ def migrate(runner: Runner[Application]) -> None:
 
     target = runner.target
     with target.exit_on_error(), target.open(Checks) as opened:
-        move = move_history(opened, SystemClock(), print_progress, again=True)
+        move = move_history(opened, SystemClock(), ProgressPrinter().report, again=True)
     typer.echo(f"{move.moved:,} items moved")
     if move.left:
         raise fail("\n".join([f"{len(move.left)} stay where they were:", *move.left]), REFUSED)
 
 
-def print_progress(moved: int, total: int) -> None:
-    """Print how far it is."""
-    typer.echo(f"{moved:,} of about {total:,} items", err=True)
+class ProgressPrinter:
+    """Prints how far it is, every ten thousand items."""
+
+    def __init__(self) -> None:
+        self.printed = 0
+
+    def report(self, moved: int, total: int) -> None:
+        """Print it, if it is much further than the last time."""
+        if moved >= self.printed + PRINTED_EACH:
+            self.printed = moved
+            typer.echo(f"{moved:,} of about {total:,} items", err=True)

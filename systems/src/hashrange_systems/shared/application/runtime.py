@@ -51,6 +51,7 @@ class Runtime(Generic[S]):
     directory: Path | None  # for files; None when everything is in memory
     location: ServiceLocation
     demo: bool = False
+    owns_database: bool = False  # nobody else writes to it before this process serves
     is_command: bool = False  # a command that ends soon: it serves no pages, and does no background work
     hooks: Sequence[Hook] = ()
     mailbox: Mailbox | None = None  # keeps the mails of the demo
@@ -77,6 +78,7 @@ class Runtime(Generic[S]):
                 endpoint=find_endpoint(host.database),
             ),
             demo=host.demo,
+            owns_database=host.owns_database,
             is_command=is_command,
             hooks=hooks,
             mailbox=Mailbox(host.clock) if host.demo else None,

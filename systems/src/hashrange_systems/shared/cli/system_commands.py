@@ -96,6 +96,7 @@ class Runner(Generic[A]):
                 demo=False,
                 own_ports=frozenset(),
                 environment=os.environ,
+                owns_database=not self.target.is_remote,
             )
             runtime = Runtime.open(host, application.settings, is_command=is_command)
             try:
