@@ -56,7 +56,7 @@ def aws(tmp_path_factory):
 
 
 @pytest.fixture
-def environment(aws):
+def environment(aws, tmp_path):
     """The configuration: nothing else says where the data is."""
     return {
         "PYTHONPATH": "",
@@ -69,6 +69,7 @@ def environment(aws):
         "AWS_SECRET_ACCESS_KEY": "the secret of AWS",
         "KELIFAX_LOGOS": "s3://pictures/kelifax",
         "KELIFAX_SECRET": "ab" * 32,
+        "KELIFAX_KEYS": str(tmp_path / "keys.json"),
     }
 
 

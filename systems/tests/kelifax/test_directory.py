@@ -227,4 +227,4 @@ def test_the_public_values_and_projections_name_no_personal_attribute():
 
 
 def test_only_keys_and_times_are_in_the_indexes_of_the_records():
-    assert [index.project for index in records.indexes] == [KEYS_ONLY, ["expiresAt"], KEYS_ONLY]
+    assert [index.project for index in records.indexes] == [["expiresAt"], KEYS_ONLY]
