@@ -1,14 +1,16 @@
 """Signing in with a key or a password, and a second factor; sessions that the server stores and ends."""
 
 import asyncio
+from dataclasses import replace
 
 import pyotp
 import pytest
 
 from hashrange_systems.shared.accounts import sign_in as module
+from hashrange_systems.shared.accounts.lockout import Lockout
 from hashrange_systems.shared.accounts.password import FREE_ATTEMPTS, verify_password
 from hashrange_systems.shared.accounts.schema import Membership, StoredSession
-from hashrange_systems.shared.accounts.server_session import hash_session
+from hashrange_systems.shared.accounts.server_session import hash_session, hash_text
 from hashrange_systems.shared.accounts.sign_in import Admitted, CodeNeeded
 from hashrange_systems.shared.epoch import from_ms
 from hashrange_systems.shared.errors import (
@@ -17,6 +19,7 @@ from hashrange_systems.shared.errors import (
     CodeInvalid,
     InvalidInput,
     SignInRefused,
+    StateConflict,
     TokenInvalid,
 )
 from systems.tests.shared.accounts.sample_system import PASSWORD, SampleSystem, do, make_system, race, winners
@@ -379,5 +382,58 @@ def test_accounts_are_listed_with_their_roles_oldest_first(sample):
         await sample.credentials.change_role("bob", "moderator")
         found = [(each.owner, each.role) for each in await sample.credentials.list_accounts()]
         assert found == [("ann", "admin"), ("bob", "moderator"), ("zoe", "moderator")]
+
+    do(act())
+
+
+def test_who_knows_the_old_password_does_not_undo_a_new_one_at_the_same_moment(sample):
+    class ResetMeanwhile(Lockout):
+        async def forget(self, digest):
+            await sample.reset.confirm(links[0], "what the owner chose")
+
+    async def act():
+        await sample.add(password=PASSWORD)
+        await sample.reset.request("ann@example.com", "192.0.2.1")
+        links.append(await sample.read_link("ann@example.com"))
+        late = replace(sample.credentials, lockout=ResetMeanwhile(sample.accounts, sample.clock))
+        with pytest.raises(StateConflict):
+            await late.change_password("ann", PASSWORD, "what a thief chose")
+        assert await enter(sample, "what the owner chose")
+
+    links = []
+    do(act())
+
+
+def test_wrong_passwords_of_no_login_lock_no_account_page(sample):
+    async def act():
+        await sample.add(password=PASSWORD)
+        owners = ("ann", hash_text("ann"))
+        for name in [f"{space}current password of {owner}" for owner in owners for space in ("", " ")]:
+            for _ in range(FREE_ATTEMPTS + 1):
+                with pytest.raises(SignInRefused):
+                    await sample.sign_in.with_password(name, "wrong password")
+        await sample.credentials.change_password("ann", PASSWORD, "another good one")
+
+    do(act())
+
+
+def test_a_secret_that_was_begun_before_the_password_changed_or_long_ago_is_never_used(sample):
+    async def act():
+        await sample.add(password=PASSWORD)
+        secrets = [(await sample.factors.begin("ann")).secret]
+        assert (await sample.factors.begin("ann")).secret == secrets[0], "as for two tabs"
+        await sample.credentials.change_password("ann", PASSWORD, "another good one")
+        assert await sample.factors.find("ann") is None
+        with pytest.raises(StateConflict):
+            await sample.factors.confirm("ann", pyotp.TOTP(secrets[0]).at(sample.clock.millis() // 1000))
+        sample.clock.advance(1)
+        secrets.append((await sample.factors.begin("ann")).secret)
+        sample.clock.advance(HOUR)
+        assert await sample.factors.find("ann") is None
+        secrets.append((await sample.factors.begin("ann")).secret)
+        assert len(set(secrets)) == 3
+        await sample.factors.confirm("ann", pyotp.TOTP(secrets[2]).at(sample.clock.millis() // 1000))
+        with pytest.raises(StateConflict):
+            await sample.factors.begin("ann")
 
     do(act())

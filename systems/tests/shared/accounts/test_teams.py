@@ -381,3 +381,45 @@ def test_an_acceptance_that_is_killed_anywhere_is_whole_or_can_be_repeated(way):
         assert list(await sample.teams.list_invitations(ANN)) == []
 
     assert interrupt_everywhere(prepare, accept, check) >= 1
+
+
+def test_who_is_removed_takes_the_invitations_along_that_they_wrote_or_still_have(sample):
+    async def act():
+        await make_team(sample, role="owner")
+        bob = Actor("ann", "bob")
+        by_bob = await invite(sample, "carol@example.com", "owner", by=bob)
+        await sample.teams.remove(ANN, "bob")
+        assert list(await sample.teams.list_invitations(ANN)) == []
+        with pytest.raises(TokenInvalid):
+            await sample.teams.accept_as_new(by_bob, PASSWORD)
+        with pytest.raises(RoleMissing):
+            await sample.teams.invite(bob, "dave@example.com", "owner")
+
+    do(act())
+
+
+def test_a_second_invitation_of_a_member_who_is_removed_is_over(sample):
+    async def act():
+        await sample.add()
+        await sample.add("bob")
+        await sample.accounts.transact_all([sample.logins.claim("robert@example.com", "bob")])
+        first, second = await invite(sample), await invite(sample, "robert@example.com")
+        await sample.teams.accept(first, "bob")
+        await sample.teams.remove(ANN, "bob")
+        with pytest.raises(TokenInvalid):
+            await sample.teams.accept(second, "bob")
+
+    do(act())
+
+
+def test_an_invitation_is_over_with_the_role_of_who_wrote_it(sample):
+    async def act():
+        await make_team(sample, role="owner")
+        token = await invite(sample, "carol@example.com", "owner", by=Actor("ann", "bob"))
+        await sample.accounts.set_team_role("ann", "bob", "reader")  # and the process ended before it went on
+        with pytest.raises(TokenInvalid):
+            await sample.teams.accept_as_new(token, PASSWORD)
+        await sample.teams.change_role(ANN, "bob", "editor")
+        assert list(await sample.teams.list_invitations(ANN)) == []
+
+    do(act())

@@ -14,7 +14,7 @@ from hashrange_systems.checks.schema import Checks
 from hashrange_systems.checks.service.channels import Channels
 from hashrange_systems.checks.service.users import Users
 from hashrange_systems.shared.channels import types
-from hashrange_systems.shared.channels.channel_type import ANY_TARGET, ParsedTarget
+from hashrange_systems.shared.channels.channel_type import ANY_TARGET, ParsedTarget, TargetRules
 from hashrange_systems.shared.channels.type_registry import CHANNEL_TYPES, find_channel_types
 from hashrange_systems.shared.errors import InvalidInput
 from systems.tests.hosting import make_host
@@ -114,3 +114,15 @@ def test_a_target_that_is_none_is_refused_with_the_field(name, text):
     with pytest.raises(InvalidInput) as refused:
         CHANNEL_TYPES[name].parse(text, ANY_TARGET)
     assert [error.field for error in refused.value.errors] == ["target"]
+
+
+@pytest.mark.parametrize(
+    ("channel_type", "target", "rules"),
+    [
+        ("APPRISE", "slack://slack@T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ", ANY_TARGET),
+        ("WEBHOOK", "https://example.com/a-long-secret", TargetRules(secret="a-long-secret")),
+    ],
+)
+def test_an_address_that_would_show_its_own_secret_is_refused_with_the_reason(channel_type, target, rules):
+    with pytest.raises(InvalidInput, match="have"):
+        CHANNEL_TYPES[channel_type].parse(target, rules)

@@ -13,7 +13,7 @@ from hashrange_systems.shared.accounts.password import hash_password, needs_reha
 from hashrange_systems.shared.accounts.schema import Accounts, AccountState, Credentials, ListedAccount
 from hashrange_systems.shared.accounts.server_session import hash_text
 from hashrange_systems.shared.epoch import from_ms
-from hashrange_systems.shared.errors import SignInRefused
+from hashrange_systems.shared.errors import SignInRefused, StateConflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,23 @@ class CredentialChanges:
         await self._commit(owner, self.write_password(owner, await self.hash_new(password)))
 
     async def change_password(self, owner: str, current: str, password: str) -> None:
-        """Change a password for who knows the current one, or set the first one; raise SignInRefused."""
+        """Change a password for who knows the current one, or set the first one.
+
+        Raise SignInRefused, or StateConflict if the account was changed since the current one was read: who knows the
+        old password does not undo a new one.
+        """
         stored = await self.hash_new(password)
         found = await self.find(owner)
         if found is not None and found.password_hash is not None:
-            digest = hash_text(f"current password of {owner}")
+            digest = hash_text(f" current password of {hash_text(owner)}")  # no login begins with a space
             await self.lockout.count(digest)
             if not await verify_password(found.password_hash, current):
                 raise SignInRefused(await self.lockout.find_wait_s(digest))
             await self.lockout.forget(digest)
-        await self._commit(owner, self.write_password(owner, stored))
+        try:
+            await self._commit(owner, self.replace_password(owner, found, stored))
+        except Conflict:
+            raise StateConflict("The account was changed at the same moment: try again.") from None
 
     async def change_role(self, owner: str, role: str | None) -> None:
         """Give an account a role, and end its sessions."""
@@ -70,6 +77,16 @@ class CredentialChanges:
         """Return the write that changes a password, for the transaction of a system."""
         now = from_ms(self.clock.millis())
         return self.accounts.set_password(owner, created_at=now, generation=1, password_hash=password_hash)
+
+    def replace_password(self, owner: str, seen: Credentials | AccountState | None, password_hash: str) -> Write[Any]:
+        """Return the write of a password for credentials as they were seen; the transaction raises Conflict if not."""
+        if seen is None:
+            now = from_ms(self.clock.millis())
+            first = Credentials(owner=owner, created_at=now, password_hash=password_hash, generation=1)
+            return self.accounts.create(first)
+        return self.accounts.reset_password(
+            owner, password_hash, generation=1, seen=seen.generation, since=seen.created_at
+        )
 
     def write_role(self, owner: str, role: str | None) -> Write[Credentials]:
         """Return the write that changes a role, for the transaction of a system."""

@@ -8,14 +8,13 @@ is known: the request is the same, and whether there is a mail is decided when i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from hashrange import Clock, Conflict, Write
+from hashrange import Clock, Conflict
 from hashrange_systems.shared.accounts.account_link import AccountLinks, parse_login_address, write_notice
 from hashrange_systems.shared.accounts.credentials import CredentialChanges
 from hashrange_systems.shared.accounts.lockout import Lockout
 from hashrange_systems.shared.accounts.owners import Owners, commit_for
-from hashrange_systems.shared.accounts.schema import Accounts, AccountState, Credentials, Waiting
+from hashrange_systems.shared.accounts.schema import Accounts, AccountState, Waiting
 from hashrange_systems.shared.accounts.server_session import hash_text
 from hashrange_systems.shared.accounts.sign_in import name_generation
 from hashrange_systems.shared.accounts.sign_up import BY_A_NETWORK, send_mail
@@ -23,7 +22,7 @@ from hashrange_systems.shared.channels.channels import hash_words
 from hashrange_systems.shared.channels.message_budget import MessageBudgets
 from hashrange_systems.shared.channels.messages import Messages
 from hashrange_systems.shared.channels.sender import Notification
-from hashrange_systems.shared.epoch import HOUR_MS, from_ms
+from hashrange_systems.shared.epoch import HOUR_MS
 from hashrange_systems.shared.errors import TokenInvalid
 
 RESET = "account: new password"  # the topic of the message, and the purpose of the token
@@ -79,8 +78,9 @@ class PasswordReset:
         login, owner, state = await self._open(token)
         stored = await self.credentials.hash_new(password)
         ensured = self.accounts.is_login_of(login, owner=owner)
+        write = self.credentials.replace_password(owner, state, stored)
         try:
-            await commit_for(self.accounts, self.owners, owner, [ensured, self._write(owner, state, stored)])
+            await commit_for(self.accounts, self.owners, owner, [ensured, write])
         except Conflict:
             raise TokenInvalid(USED) from None
         await self.lockout.forget(hash_text(login))
@@ -92,10 +92,3 @@ class PasswordReset:
         if name_generation(state) != generation:
             raise TokenInvalid(USED)
         return login, owner, state
-
-    def _write(self, owner: str, state: AccountState | None, stored: str) -> Write[Any]:
-        if state is None:
-            now = from_ms(self.clock.millis())
-            first = Credentials(owner=owner, created_at=now, password_hash=stored, generation=1)
-            return self.accounts.create(first)
-        return self.accounts.reset_password(owner, stored, generation=1, seen=state.generation, since=state.created_at)

@@ -129,6 +129,8 @@ class SecondFactor(Item, table=accounts, pk="OWNER#{owner}", sk="TOTP"):
     secret: Secret[str]
     created_at: IsoMillis
     confirmed_at: IsoMillis | None = None
+    generation: int = 0  # of the credentials and since when there are these, when it was begun, as in a session
+    since: IsoMillis | None = None
     recovery: list[str] = []  # hashes of the recovery codes that are left
     last_step: int = 0  # the time step of the last code: no code is accepted twice
     failures: int = 0  # wrong codes in a row
@@ -162,6 +164,7 @@ class Invitation(Item, table=accounts, pk="OWNER#{space}", sk="INVITATION#{invit
     invitation_id: Key[str]
     address: LoginName
     team_role: Role
+    invited_by: Owner  # an owner of the space: the invitation is over when they are not any more
     created_at: IsoMillis
     expires_at: Ttl
 
@@ -305,6 +308,7 @@ class Accounts(Patterns, Protocol):
 
     # teams
     def set_team_role(self, space: str, member: str, team_role: Role) -> Update[Membership]: ...
+    def is_member_as(self, space: str, member: str, team_role: Eq[Role]) -> Ensure[Membership]: ...
     def drop_member(self, space: str, member: str) -> Delete[Membership]: ...
     def invitation(self, space: str, invitation_id: str) -> Get[Invitation]: ...
     def invitations(self, space: str) -> Query[Invitation]: ...
@@ -314,9 +318,13 @@ class Accounts(Patterns, Protocol):
 
     # second factor
     def second_factor(self, owner: str) -> Get[SecondFactor]: ...
-    @where("attribute_not_exists(confirmed_at)")
+    @where("attribute_not_exists(confirmed_at) AND created_at = {seen}")
+    def begin_factor_anew(
+        self, owner: str, secret: str, created_at: datetime, generation: int, since: datetime | None, seen: datetime
+    ) -> Update[SecondFactor]: ...
+    @where("attribute_not_exists(confirmed_at) AND created_at = {seen}")
     def confirm_factor(
-        self, owner: str, confirmed_at: datetime, last_step: int, recovery: list[str]
+        self, owner: str, confirmed_at: datetime, last_step: int, recovery: list[str], seen: datetime
     ) -> Update[SecondFactor]: ...
     @where("last_step = {seen}")
     def accept_code(

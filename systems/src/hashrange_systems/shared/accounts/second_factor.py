@@ -7,9 +7,11 @@ get more than one after the other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from hashrange import Clock, Conflict, Taken
+from hashrange import Clock, Conflict, Write
 from hashrange_systems.shared.accounts.lockout import find_wait_s
 from hashrange_systems.shared.accounts.one_time_code import (
     MAX_LOCK_MS,
@@ -23,10 +25,12 @@ from hashrange_systems.shared.accounts.one_time_code import (
     make_secret,
 )
 from hashrange_systems.shared.accounts.owners import Owners, commit_for
-from hashrange_systems.shared.accounts.schema import Accounts, SecondFactor
-from hashrange_systems.shared.epoch import from_ms
+from hashrange_systems.shared.accounts.schema import Accounts, AccountState, SecondFactor
+from hashrange_systems.shared.epoch import HOUR_MS, from_ms, to_ms
 from hashrange_systems.shared.errors import CodeInvalid, ResourceMissing, StateConflict, TooManyRequests
 from hashrange_systems.shared.work.retry import retry_on_conflict
+
+BEGUN_LASTS_MS = HOUR_MS  # a secret that is not confirmed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,19 @@ class AccountFactors:
     clock: Clock
 
     async def find(self, owner: str) -> SecondFactor | None:
-        """Return the second factor of an account, confirmed or not."""
-        return await self.accounts.second_factor(owner).consistent()
+        """Return the second factor of an account, confirmed or begun within the hour.
+
+        None if it was begun before the password or the role changed: its secret may be known to who is out since.
+        """
+        found = await self.accounts.second_factor(owner).consistent()
+        if found is None or found.confirmed_at is not None:
+            return found
+        return found if self._is_current(found, await self.accounts.account_state(owner).consistent()) else None
+
+    def _is_current(self, begun: SecondFactor, state: AccountState | None) -> bool:
+        age = self.clock.millis() - to_ms(begun.created_at)
+        same = (begun.generation, begun.since) == ((state.generation, state.created_at) if state else (0, None))
+        return same and age < BEGUN_LASTS_MS
 
     async def is_required(self, owner: str) -> bool:
         """Return whether signing in needs a code."""
@@ -47,17 +62,36 @@ class AccountFactors:
         return found is not None and found.confirmed_at is not None
 
     async def begin(self, owner: str) -> SecondFactor:
-        """Return a secret that is not confirmed yet: a new one, or the one that was begun before."""
-        new = SecondFactor(owner=owner, secret=make_secret(), created_at=from_ms(self.clock.millis()))
-        try:
-            await commit_for(self.accounts, self.owners, owner, [self.accounts.create(new)])
-        except Taken:
-            found = await self.find(owner)
-        else:
-            return new
+        """Return a secret that is not confirmed yet: a new one, or the one that was begun within the hour."""
+        state = await self.accounts.account_state(owner).consistent()
+        new = SecondFactor(
+            owner=owner,
+            secret=make_secret(),
+            created_at=from_ms(self.clock.millis()),
+            generation=state.generation if state else 0,
+            since=state.created_at if state else None,
+        )
+        stored = await self.accounts.second_factor(owner).consistent()
+        if stored is None or (stored.confirmed_at is None and not self._is_current(stored, state)):
+            with suppress(Conflict):  # it was begun at the same moment
+                await commit_for(self.accounts, self.owners, owner, [self._write_begun(new, stored)])
+                return new
+        found = await self.find(owner)
         if found is None or found.confirmed_at is not None:
             raise StateConflict("Two-factor sign-in is already on.")
         return found
+
+    def _write_begun(self, new: SecondFactor, stored: SecondFactor | None) -> Write[Any]:
+        if stored is None:
+            return self.accounts.create(new)
+        return self.accounts.begin_factor_anew(
+            new.owner,
+            secret=new.secret,
+            created_at=new.created_at,
+            generation=new.generation,
+            since=new.since,
+            seen=stored.created_at,
+        )
 
     async def confirm(self, owner: str, code: str) -> list[str]:
         """Require a code from now on; return the recovery codes, which are not stored."""
@@ -71,7 +105,11 @@ class AccountFactors:
         hashes = [hash_recovery_code(each) for each in codes]
         try:
             await self.accounts.confirm_factor(
-                owner, confirmed_at=from_ms(self.clock.millis()), last_step=step, recovery=hashes
+                owner,
+                confirmed_at=from_ms(self.clock.millis()),
+                last_step=step,
+                recovery=hashes,
+                seen=found.created_at,
             )
         except Conflict:
             raise StateConflict("Two-factor sign-in is already on.") from None

@@ -33,6 +33,7 @@ from hashrange_systems.shared.epoch import DAY_MS, from_ms, to_ms, to_second
 from hashrange_systems.shared.errors import (
     LimitReached,
     ResourceMissing,
+    RoleMissing,
     SignInRequired,
     StateConflict,
     TokenInvalid,
@@ -80,10 +81,18 @@ class Teams:
             await self.accounts.set_team_role(by.owner, member, chosen)
         except Conflict:
             raise ResourceMissing("member") from None
+        if chosen != "owner":
+            await self._end_invitations(by.owner, member)
 
     async def remove(self, by: TeamActor, member: str) -> None:
-        """Remove a member, who is out at once; raise RoleMissing, ResourceMissing or StateConflict."""
+        """Remove a member, who is out at once, with each invitation by and for them.
+
+        Raise RoleMissing, ResourceMissing or StateConflict.
+        """
         self._ensure_removable(by, member)
+        if await self.accounts.membership(by.owner, member).consistent() is None:
+            raise ResourceMissing("member")
+        await self._end_invitations(by.owner, member, to_them=True)
         if await self.accounts.drop_member(by.owner, member) is None:
             raise ResourceMissing("member")
 
@@ -93,6 +102,11 @@ class Teams:
             raise StateConflict(FOUNDER)
         if not is_owner(space) or await self.accounts.drop_member(space, member) is None:
             raise ResourceMissing("team")
+
+    async def _end_invitations(self, space: str, by: str, *, to_them: bool = False) -> None:
+        for each in await self.accounts.invitations(space).consistent():
+            if each.invited_by == by or (to_them and await self.logins.find_owner(each.address) == by):
+                await self.accounts.withdraw_invitation(space, each.invitation_id)
 
     def _ensure_removable(self, by: TeamActor, member: str) -> None:
         ensure_role(by.role, "owner")
@@ -121,13 +135,25 @@ class Teams:
             invitation_id=self.make_id(),
             address=login,
             team_role=chosen,
+            invited_by=by.member,
             created_at=from_ms(now),
             expires_at=to_second(now + LASTS_MS),
         )
         await MessageBudgets(self.accounts, self.clock).spend(hash_words(by.owner), login, purpose=INVITE)
         writes = [self.accounts.create(invitation), await self._write_mail(by, invitation)]
-        await commit_for(self.accounts, self.owners, by.owner, writes)
+        ensured = self._ensure_inviter(invitation)
+        try:
+            await commit_for(self.accounts, self.owners, by.owner, [*writes, *ensured])
+        except Conflict as conflict:  # who invites was removed at the same moment
+            if any(failure.write is each for failure in conflict.failures for each in ensured):
+                raise RoleMissing("owner") from None
+            raise
         return invitation
+
+    def _ensure_inviter(self, invitation: Invitation) -> list[Write[Any]]:
+        """Return the condition that who invited still is an owner of the space."""
+        space, by = invitation.space, invitation.invited_by
+        return [] if by == space else [self.accounts.is_member_as(space, by, team_role="owner")]
 
     async def _ensure_new(self, space: str, login: str) -> None:
         known = await self.logins.find_owner(login)
@@ -224,6 +250,7 @@ class Teams:
         return [
             self.accounts.use_invitation(found.space, found.invitation_id, address=found.address),
             self.accounts.create(membership),
+            *self._ensure_inviter(found),
             *([] if active is None else [active]),
         ]
 

@@ -14,7 +14,13 @@ def parse_apprise_url(text: str, rules: TargetRules) -> ParsedTarget:
         open_service(text, rules.apprise_hosts)
     except DeliveryRefused as refused:
         raise InvalidInput([FieldError("target", f"cannot be used: {refused}")]) from None
-    return ParsedTarget.hidden(text, f"{text.partition('://')[0]}://…")
+    scheme = text.partition("://")[0]
+    try:
+        return ParsedTarget.hidden(text, f"{scheme}://…")
+    except ValueError:  # the address has the word of its scheme as a part of the credential
+        raise InvalidInput(
+            [FieldError("target", f"cannot be used: after :// it may not have {scheme!r} in it")]
+        ) from None
 
 
 def make_apprise_sender(parts: SenderParts) -> Sender:

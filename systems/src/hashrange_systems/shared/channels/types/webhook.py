@@ -25,6 +25,8 @@ def parse_webhook_url(text: str, rules: TargetRules) -> ParsedTarget:
             rules.policy.check_addresses(parsed, find_addresses(parsed))
         except FetchError as error:
             raise InvalidInput([FieldError("target", str(error))]) from error
+    if rules.secret and rules.secret in url:
+        raise InvalidInput([FieldError("target", "must not have the secret in it, which signs what is sent there")])
     return ParsedTarget.public(url, rules.secret or make_webhook_secret())
 
 
