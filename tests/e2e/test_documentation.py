@@ -247,7 +247,7 @@ def test_commands_in_the_documentation_exist():
 
 
 def test_make_up_passes_options_on():
-    outcome = run(shutil.which("make"), "--dry-run", "up", "ARGS=--web-port 9002", cwd=ROOT)
+    outcome = run(shutil.which("make"), "--dry-run", "--no-print-directory", "up", "ARGS=--web-port 9002", cwd=ROOT)
     assert outcome.stdout.splitlines()[-1] == ".venv/bin/hashrange up --demo --web-port 9002"
 
 
