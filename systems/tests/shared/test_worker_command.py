@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import hashrange
+from hashrange_systems.aura.application import PATTERNS
 from hashrange_systems.aura.schema import Aura
-from hashrange_systems.aura.work_schema import Work
 from hashrange_systems.shared.cli.worker_runner import work_until_stopped
 
 SYSTEMS = ("aura", "checks", "kelifax")
@@ -39,7 +39,7 @@ def test_without_its_tables_a_worker_says_what_to_do_and_exits_with_2(database, 
 
 @pytest.mark.parametrize("database", ["wire"], indirect=True)
 def test_a_worker_logs_what_it_does_and_ends_at_sigterm(database, server_url):
-    hashrange.create_tables(database, Aura, Work)
+    hashrange.create_tables(database, *PATTERNS)
     shop = {"pk": "SHOP#shop.invalid", "sk": "META#", "domain": "shop.invalid", "shop_country": "COUNTRY#DE",
             "gsi2_pk": "COUNTRY#DE", "gsi2_sk": "NEVER#", "gsi3_pk": "COUNTRY#DE", "gsi3_sk": "NEVER#"}  # fmt: skip
     item = {name: {"S": value} for name, value in shop.items()}
