@@ -148,8 +148,10 @@ def test_what_has_expired_is_moved_too_so_that_it_is_deleted_there(embedded, clo
 
 
 def test_an_empty_database_is_marked_and_not_read_again(database, db, clock):
-    assert move_history(database, clock).moved == 0
+    reports = []
+    assert move_history(database, clock, lambda *report: reports.append(report)).moved == 0
     assert [key_of(item) for item in scan(database, "checks-history")] == [MARK]
+    assert reports == [], "a new directory has nothing to say"
 
 
 @pytest.mark.usefixtures("small_pages")

@@ -153,7 +153,8 @@ def move_history(
     page_move, total = PageMove(database, found), count_items(database)
     for items in scan_history(database):
         page_move.move(items)
-        report(found.moved, max(total, found.moved))
+        if items or total:
+            report(found.moved, max(total, found.moved))
     target.put(HistoryMark(moved_at=from_ms(clock.millis()), left=tuple(found.left))).run()
     return found
 
